@@ -1,0 +1,6 @@
+"""`python -m npudoctor`."""
+
+from npudoctor.cli import main
+
+if __name__ == "__main__":
+    main()

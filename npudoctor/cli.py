@@ -1,0 +1,119 @@
+"""The `npudoctor` command line: a lazy group, and the only place that maps errors to exit codes."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import sys
+import traceback
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from npudoctor import commands
+from npudoctor.commands.options import Command, Option, language_of
+from npudoctor.core.errors import UserError
+from npudoctor.core.exits import Exit
+from npudoctor.core.text import LANGUAGES, Text, default_language
+from npudoctor.session import COLOR_CHOICES
+from npudoctor.version import __version__
+
+_HELP = Text(
+    "Move PyTorch reinforcement learning from CUDA to Ascend NPUs.\n\n"
+    "Exit codes: 0 nothing to report, 1 findings, 2 usage or input error, 3 internal error.",
+    "将 PyTorch 强化学习代码从 CUDA 迁移到昇腾 NPU。\n\n"
+    "退出码：0 无发现，1 有发现，2 用法或输入错误，3 内部错误。",
+)
+_INTERNAL = Text(
+    "internal error: {kind}: {message} (run again with --debug for the traceback, and report it)",
+    "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
+)
+_INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
+_NOT_COMMANDS = ("options",)
+
+
+class LazyGroup(click.Group):
+    """Lists the modules of `npudoctor.commands` and imports one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = (m.name for m in pkgutil.iter_modules(commands.__path__))
+        return sorted(n.replace("_", "-") for n in names if n not in _NOT_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> Command | None:
+        if name not in self.list_commands(ctx):
+            return None
+        command: Command = import_module(f"npudoctor.commands.{name.replace('-', '_')}").COMMAND
+        return command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.help = _HELP.render(language_of(ctx))
+        super().format_help(ctx, formatter)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="npudoctor")
+@click.option("--lang", type=click.Choice(LANGUAGES), is_eager=True, cls=Option,
+              help_text=Text("Language of messages.", "消息语言。"))
+@click.option("--color", type=click.Choice(COLOR_CHOICES), cls=Option,
+              help_text=Text("When to use colour.", "何时使用颜色。"))
+@click.option("--debug", is_flag=True, cls=Option,
+              help_text=Text("Show tracebacks of internal errors.", "显示内部错误的堆栈。"))
+def group(**_: Any) -> None:
+    """Root command; options are read by the sub-commands through the context."""
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Entry point of the console script; never lets a traceback out without --debug."""
+    argv = list(sys.argv[1:] if args is None else args)
+    try:
+        code = run(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away (`npudoctor check | head`): stay silent, and keep the
+        # interpreter from complaining when it flushes standard output at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = int(Exit.OK)
+    sys.exit(code)
+
+
+def run(argv: list[str]) -> int:
+    """Run the command line and return its exit code."""
+    lang = _language_in(argv)
+    try:
+        result = group.main(args=argv, prog_name="npudoctor", standalone_mode=False)
+        return int(result) if isinstance(result, int) else int(Exit.OK)
+    except UserError as error:
+        _say(error.sentence.render(lang, error.params))
+        if error.hint is not None:
+            _say("  " + error.hint.render(lang, error.params))
+        return int(Exit.USAGE)
+    except click.exceptions.Exit as error:
+        return int(error.exit_code)
+    except click.ClickException as error:
+        _say(error.format_message())
+        return int(Exit.USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        _say(_INTERRUPTED.render(lang))
+        return int(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if "--debug" in argv:
+            traceback.print_exc()
+        _say(_INTERNAL.render(lang, {"kind": type(error).__name__, "message": str(error)}))
+        return int(Exit.INTERNAL)
+
+
+def _say(sentence: str) -> None:
+    print(f"npudoctor: {sentence}" if not sentence.startswith(" ") else sentence, file=sys.stderr)
+
+
+def _language_in(argv: list[str]) -> str:
+    """The language for errors raised before, or outside, option parsing."""
+    for position, word in enumerate(argv):
+        if word == "--lang" and position + 1 < len(argv) and argv[position + 1] in LANGUAGES:
+            return argv[position + 1]
+        if word.startswith("--lang=") and word[7:] in LANGUAGES:
+            return word[7:]
+    return default_language()

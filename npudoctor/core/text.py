@@ -1,0 +1,87 @@
+"""Messages in two languages, kept in the unit that uses them.
+
+A `Text` refuses to exist when one language is missing or when the two name different
+parameters, so an incomplete catalogue fails at import. `catalogue()` lists every text
+whose module has been imported; tests and `npudoctor.dev messages` import them all first.
+"""
+
+from __future__ import annotations
+
+import locale
+import os
+import string
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LANGUAGES = ("en", "zh")
+
+_catalogue: list[tuple[str, Text]] = []
+_formatter = string.Formatter()
+
+
+@dataclass(frozen=True)
+class Text:
+    """One message: English and Chinese templates with the same `{named}` parameters.
+
+    Raises:
+        ValueError: a language is empty, or the two have different parameters.
+    """
+
+    en: str
+    zh: str
+
+    def __post_init__(self) -> None:
+        if not self.en.strip() or not self.zh.strip():
+            raise ValueError(f"a message needs both languages: en={self.en!r} zh={self.zh!r}")
+        if self.parameters(self.en) != self.parameters(self.zh):
+            raise ValueError(f"en and zh name different parameters: {self.en!r} / {self.zh!r}")
+        _catalogue.append((_defining_module(), self))
+
+    @staticmethod
+    def parameters(template: str) -> frozenset[str]:
+        """Names of the `{named}` fields in a template."""
+        names = (name for _, name, _, _ in _formatter.parse(template) if name is not None)
+        return frozenset(name.split(".")[0].split("[")[0] for name in names)
+
+    def render(self, lang: str = "en", params: Mapping[str, object] | None = None) -> str:
+        """The message in `lang` with `params` filled in."""
+        template = self.zh if lang == "zh" else self.en
+        return _formatter.vformat(template, (), dict(params or {}))
+
+
+def verbatim(text: str) -> Text:
+    """Text that is the same in every language: a command, a path, a quoted log line."""
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    instance = object.__new__(Text)  # not part of the catalogue: there is nothing to translate
+    object.__setattr__(instance, "en", escaped)
+    object.__setattr__(instance, "zh", escaped)
+    return instance
+
+
+def catalogue() -> list[tuple[str, Text]]:
+    """Every `(module, Text)` constructed so far, in order of construction."""
+    return list(_catalogue)
+
+
+def default_language(environ: Mapping[str, str] | None = None) -> str:
+    """`zh` when the environment's locale is Chinese, else `en` (POSIX order of precedence)."""
+    env = os.environ if environ is None else environ
+    for name in ("NPUDOCTOR_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        value = env.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    if environ is None:
+        try:
+            name = locale.getlocale()[0] or ""
+        except ValueError:
+            name = ""
+        return "zh" if name.lower().startswith(("zh", "chinese")) else "en"
+    return "en"
+
+
+def _defining_module() -> str:
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") in (__name__, "dataclasses"):
+        frame = frame.f_back  # type: ignore[assignment]
+    return str(frame.f_globals.get("__name__", "?")) if frame is not None else "?"

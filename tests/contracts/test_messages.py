@@ -1,0 +1,32 @@
+"""Every message exists in both languages, and no module speaks past the catalogue."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import npudoctor
+from npudoctor.core.text import Text, catalogue
+
+
+def import_everything() -> None:
+    for module in pkgutil.walk_packages(npudoctor.__path__, "npudoctor."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def test_catalogue_is_complete() -> None:
+    import_everything()
+    texts = catalogue()
+    assert len(texts) > 20
+    for module, text in texts:
+        assert any("\u4e00" <= c <= "\u9fff" for c in text.zh), f"{module}: not Chinese: {text.zh!r}"
+
+
+def test_a_missing_language_is_refused() -> None:
+    with pytest.raises(ValueError, match="both languages"):
+        Text("only English", "")
+    with pytest.raises(ValueError, match="different parameters"):
+        Text("{a} is wrong", "{b} 不对")
