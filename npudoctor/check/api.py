@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from npudoctor.check.lookups import chip_row, chip_rows, needs, ops_package, variables
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import (
@@ -20,12 +21,16 @@ from npudoctor.machine.facts import (
     decided,
     value,
 )
+from npudoctor.machine.parsers.version_info import in_ranges
+from npudoctor.pairing.table import DriverRelation, Relation, Tables
+from npudoctor.pairing.versions import package, public, vendor
 
 __all__ = [
     "Absent",
     "CannInstall",
     "Check",
     "Chip",
+    "DriverRelation",
     "Evidence",
     "Finding",
     "Fix",
@@ -35,21 +40,33 @@ __all__ = [
     "Machine",
     "Node",
     "Place",
+    "Relation",
     "Severity",
     "Skip",
+    "Tables",
     "Text",
     "TimedOut",
     "Unknown",
     "cann_in_use",
     "chip_nodes",
+    "chip_row",
+    "chip_rows",
     "chips",
     "decided",
+    "device_works",
     "evidence",
     "has_npu_software",
     "in_container",
+    "in_ranges",
+    "needs",
+    "ops_package",
+    "package",
+    "public",
     "seen_hardware",
     "set_env",
     "value",
+    "variables",
+    "vendor",
 ]
 
 
@@ -71,7 +88,7 @@ class Check:
         slug: name of the fault.
         title: what the check looks at, one line (shown when it passed or could not run).
         needs: dotted fact paths that must be decided, else the check is *not checked*.
-        run: yields findings; may raise `Skip`.
+        run: yields findings from the facts and the pairing tables; may raise `Skip`.
         explained_by: codes whose finding makes a finding of this check a consequence.
         applies: whether the check means anything on this machine (asked after `needs`).
         sources: addresses of what the check relies on.
@@ -81,7 +98,7 @@ class Check:
     slug: str
     title: Text
     needs: tuple[str, ...]
-    run: Callable[[Machine], Iterable[Finding]]
+    run: Callable[[Machine, Tables], Iterable[Finding]]
     explained_by: tuple[str, ...] = ()
     applies: Callable[[Machine], bool] = field(default=lambda machine: True)
     sources: tuple[str, ...] = ()
@@ -157,3 +174,9 @@ def set_env(install: CannInstall) -> str:
     if install.layout == "ascend-toolkit":
         return install.home.rsplit("/", 1)[0] + "/set_env.sh"
     return f"{install.home}/set_env.sh"
+
+
+def device_works(machine: Machine) -> bool:
+    """Whether the compute probe ran and every visible device gave the right sum."""
+    run = value(machine.probes.compute)
+    return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})

@@ -14,6 +14,7 @@ from npudoctor.core.registry import RegistryError, collect
 from npudoctor.core.report import Unit
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import Machine, Unknown, at
+from npudoctor.pairing.table import Tables
 
 _UNKNOWN = Text("not known: {place}{detail}", "无法获知：{place}{detail}")
 _CRASHED = Text(
@@ -50,13 +51,13 @@ def all_checks() -> Mapping[str, Check]:
     return dict(sorted(found.items()))
 
 
-def diagnose(machine: Machine, units: Mapping[str, Check] | None = None) -> Diagnosis:
+def diagnose(machine: Machine, tables: Tables, units: Mapping[str, Check] | None = None) -> Diagnosis:
     """Judge the facts with every check (or with `units`)."""
     hits: list[tuple[Check, Finding]] = []
     passed: list[Unit] = []
     not_checked: list[Unit] = []
     for check in (all_checks() if units is None else units).values():
-        outcome = _run(check, machine)
+        outcome = _run(check, machine, tables)
         if isinstance(outcome, Unit):
             not_checked.append(outcome)
         elif outcome:
@@ -66,7 +67,7 @@ def diagnose(machine: Machine, units: Mapping[str, Check] | None = None) -> Diag
     return Diagnosis(fold(hits), tuple(passed), tuple(not_checked))
 
 
-def _run(check: Check, machine: Machine) -> list[Finding] | Unit | None:
+def _run(check: Check, machine: Machine, tables: Tables) -> list[Finding] | Unit | None:
     """Findings, or why the check did not judge, or None when it means nothing here."""
     try:
         for path in check.needs:
@@ -75,7 +76,7 @@ def _run(check: Check, machine: Machine) -> list[Finding] | Unit | None:
                 detail = f" ({leaf.detail})" if leaf.detail else ""
                 params = {"place": leaf.place or path, "detail": detail}
                 return Unit(check.code, check.slug, check.title, _UNKNOWN, params)
-        return list(check.run(machine)) if check.applies(machine) else None
+        return list(check.run(machine, tables)) if check.applies(machine) else None
     except Skip as skip:
         return Unit(check.code, check.slug, check.title, skip.reason, skip.params)
     except Exception as error:  # one broken check must not hide the others

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from npudoctor.check.engine import Diagnosis, diagnose
+from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
 from npudoctor.core.finding import Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import Machine
+from npudoctor.pairing.table import Tables
 
 _NO_NPU = "NPU001"
 _FINE = Text("no problem found: this environment is ready for the NPU", "未发现问题：此环境可以使用 NPU")
@@ -31,17 +30,18 @@ _AGAIN = Text(
 
 def report(
     machine: Machine,
+    tables: Tables,
     *,
     ignore: frozenset[str] = frozenset(),
-    tables: Mapping[str, str] | None = None,
     lang: str = "en",
 ) -> Report:
-    """Diagnose `machine`; findings of the codes in `ignore` are left out.
+    """Diagnose `machine`; the checks in `ignore` are not run, so what they would explain stands alone.
 
     `lang` only chooses the words of the first finding that the verdict quotes.
     """
-    found = diagnose(machine)
-    findings = tuple(f for f in found.findings if f.code not in ignore)
+    units = {code: check for code, check in all_checks().items() if code not in ignore}
+    found = diagnose(machine, tables, units)
+    findings = found.findings
     verdict, params = _verdict(found, findings, lang)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(
@@ -52,7 +52,7 @@ def report(
         found.passed,
         found.not_checked,
         facts(machine),
-        dict(tables or {}),
+        dict(tables.dates),
         _AGAIN if errors else _SMOKE,
     )
 

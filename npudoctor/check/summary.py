@@ -36,7 +36,7 @@ def facts(machine: Machine) -> tuple[Fact, ...]:
     )
 
 
-def _none(leaf: Leaf[object]) -> tuple[str, str]:
+def _none(leaf: Leaf) -> tuple[str, str]:
     if isinstance(leaf, TimedOut):
         return "? (no answer in time)", leaf.place
     if isinstance(leaf, Unknown):

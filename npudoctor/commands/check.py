@@ -55,14 +55,17 @@ def COMMAND(
     ignore: tuple[str, ...],
 ) -> Exit:
     """Collect facts, judge them, print the report."""
+    from npudoctor.check.lookups import package_names
     from npudoctor.check.run import report
     from npudoctor.machine.collect import collect
     from npudoctor.machine.live import LiveHost
     from npudoctor.machine.probe import Settings
+    from npudoctor.pairing.table import load
     from npudoctor.report import emit
 
-    packages = ("torch", "torch-npu", "numpy", "triton")
+    packages = package_names()
     settings = Settings(python=python, run_probes=not no_probes, timeout_s=timeout, packages=packages)
-    result = report(collect(LiveHost(), settings), ignore=frozenset(ignore), lang=session.lang)
+    machine = collect(LiveHost(), settings)
+    result = report(machine, load(), ignore=frozenset(ignore), lang=session.lang)
     emit(session, result)
     return result.exit_code(strict)

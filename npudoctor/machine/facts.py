@@ -263,7 +263,7 @@ class Cann:
         for home in homes:
             for install in value(self.installs, ()):
                 if home == install.home or home in install.aliases:
-                    return install  # type: ignore[no-any-return]
+                    return install
         return None
 
 
@@ -357,4 +357,4 @@ class Machine:
 
     def var(self, name: str) -> str | None:
         """An environment variable, None when unset (or when the environment is not known)."""
-        return value(self.env, {}).get(name)  # type: ignore[no-any-return]
+        return value(self.env, {}).get(name)

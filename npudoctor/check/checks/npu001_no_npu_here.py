@@ -9,6 +9,7 @@ from npudoctor.check.api import (
     Iterable,
     Machine,
     Severity,
+    Tables,
     Text,
     evidence,
     has_npu_software,
@@ -38,7 +39,7 @@ ON_HOST = Text(
 )
 
 
-def run(machine: Machine) -> Iterable[Finding]:
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """Fires only when not a single trace of an NPU or of its software is there."""
     traces = (
         seen_hardware(machine),
@@ -50,7 +51,7 @@ def run(machine: Machine) -> Iterable[Finding]:
     )
     if any(traces):
         return
-    fixes = (
+    fixes: tuple[Fix, ...] = (
         Fix(ELSEWHERE, ("npudoctor check --record machine.json", "npudoctor check --replay machine.json")),
     )
     if in_container(machine):

@@ -11,6 +11,7 @@ from npudoctor.check.api import (
     Iterable,
     Machine,
     Severity,
+    Tables,
     Text,
     evidence,
     has_npu_software,
@@ -46,7 +47,7 @@ REMOVE = Text(
 _LIBRARY = re.compile(r"(lib\w+\.so[\w.]*): cannot open shared object file")
 
 
-def run(machine: Machine) -> Iterable[Finding]:
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """No install anywhere, although the hardware or torch_npu is there."""
     if value(machine.cann.installs):
         return

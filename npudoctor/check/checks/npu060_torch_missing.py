@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Text, evidence, value
+from npudoctor.check.api import (
+    Check,
+    Finding,
+    Fix,
+    Iterable,
+    Machine,
+    Severity,
+    Tables,
+    Text,
+    evidence,
+    value,
+)
 
 TITLE = Text("torch is not installed in this Python", "当前 Python 中没有安装 torch")
 CAUSE = Text(
@@ -18,7 +29,7 @@ OTHER = Text(
 )
 
 
-def run(machine: Machine) -> Iterable[Finding]:
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """By package metadata; nothing is imported."""
     if machine.python.first("torch") is not None:
         return

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Text, evidence, value
+from npudoctor.check.api import (
+    Check,
+    Finding,
+    Fix,
+    Iterable,
+    Machine,
+    Severity,
+    Tables,
+    Text,
+    evidence,
+    value,
+)
 
 TITLE = Text("torch_npu cannot be imported: {error}", "无法导入 torch_npu：{error}")
 _RULES = (
@@ -156,7 +167,7 @@ CRASH = Text(
 )
 
 
-def run(machine: Machine) -> Iterable[Finding]:
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """By the innermost exception of the child that imported it."""
     seen = value(machine.probes.torch_npu)
     if seen is None or seen.ok:

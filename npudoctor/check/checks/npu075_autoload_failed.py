@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Text, evidence, value
+from npudoctor.check.api import (
+    Check,
+    Finding,
+    Fix,
+    Iterable,
+    Machine,
+    Severity,
+    Tables,
+    Text,
+    evidence,
+    value,
+)
 
 TITLE = Text(
     "import torch fails because it loads torch_npu by itself (backend autoload)",
@@ -20,7 +31,7 @@ FIX = Text(
 )
 
 
-def run(machine: Machine) -> Iterable[Finding]:
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """torch fails as the user calls it, and works with autoload off."""
     usual, plain = value(machine.probes.torch), value(machine.probes.torch_plain)
     if usual is None or plain is None or usual.ok or not plain.ok:

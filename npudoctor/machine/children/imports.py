@@ -1,5 +1,7 @@
 """Import the modules named as arguments one after the other, and say how far it went."""
 
+# mypy: ignore-errors
+
 import faulthandler
 import importlib
 import json

@@ -4,6 +4,8 @@ Arguments: normalised distribution names. Scanning folder names keeps this fast:
 metadata of the named ones is read.
 """
 
+# mypy: ignore-errors
+
 import json
 import os
 import platform

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Mapping
 from typing import Any
@@ -152,6 +153,10 @@ def _ops_version(host: Host, home: str, inside: set[str]) -> str | None:
     return None
 
 
+def _atb(place: str, text: str) -> tuple[str, str]:
+    return place, parse.atb_version(text) or ""
+
+
 def _nnal(host: Host, environ: Mapping[str, str], root: str) -> Leaf[tuple[str, str]]:
     """(folder of ATB, its version); its set_env.sh exports ATB_HOME_PATH."""
     leaves = []
@@ -161,7 +166,7 @@ def _nnal(host: Host, environ: Mapping[str, str], root: str) -> Leaf[tuple[str, 
         leaves.append(
             leaf_of(
                 host.read(f"{atb}/latest/version.info"),
-                lambda text, place=atb: (place, parse.atb_version(text) or ""),
+                functools.partial(_atb, atb),
             )
         )
     for leaf in leaves:

@@ -43,7 +43,7 @@ def driver_root(record: Mapping[str, str]) -> str:
 
 
 def _libraries(host: Host, root: str) -> Leaf[str]:
-    seen = [leaf_of(host.stat(f"{root}/{path}"), lambda _, p=path: f"{root}/{p}") for path in _HAL]
+    seen = [leaf_of(host.stat(f"{root}/{path}"), lambda data: data["real"]) for path in _HAL]
     for leaf in seen:
         if isinstance(leaf, Known):
             return leaf
