@@ -127,6 +127,7 @@ class Tables:
         self.date = base.date
         self.driver_date = drivers.date
         self._by_version = {row.torch_npu: row for row in self.pairs}
+        self._relations: dict[tuple[str, VendorVersion], Relation] = {}
 
     # --- torch_npu -------------------------------------------------------------------
 
@@ -157,6 +158,12 @@ class Tables:
     def relation(self, row: PairRow, cann: str | VendorVersion) -> Relation:
         """How `cann` stands to the release of `row`."""
         found = vendor(cann) if isinstance(cann, str) else cann
+        key = row.torch_npu, found
+        if key not in self._relations:
+            self._relations[key] = self._judge(row, found)
+        return self._relations[key]
+
+    def _judge(self, row: PairRow, found: VendorVersion) -> Relation:
         if any(fits(named, found) for named in row.cann):
             return Relation.PAIRED
         if any(same_release(named, found) for named in row.cann_tested):
@@ -226,8 +233,17 @@ class Tables:
         if found > max(_floor(cell) for cell in listed):
             return DriverRelation.NEWER
         if found < min(_floor(cell) for cell in listed):
-            return DriverRelation.TOO_OLD if row.compatible else DriverRelation.OLDER_THAN_PAIRED
+            refused = row.compatible or self._refused_by_older(vendor(row.cann), found)
+            return DriverRelation.TOO_OLD if refused else DriverRelation.OLDER_THAN_PAIRED
         return DriverRelation.UNKNOWN
+
+    def _refused_by_older(self, cann: VendorVersion, driver: VendorVersion) -> bool:
+        """Whether an older CANN already documents a minimum above `driver`: needs only grow."""
+        for row in self.drivers:
+            listed = _numbered(row.compatible)
+            if listed and vendor(row.cann) < cann and driver < min(map(_floor, listed)):
+                return True
+        return False
 
     def cann_for_driver(self, driver: str | VendorVersion) -> list[DriverRow]:
         """CANN releases that this driver carries by an explicit cell, newest first."""

@@ -179,6 +179,7 @@ def same_series(a: str | VendorVersion, b: str | VendorVersion) -> bool:
     return first.line == second.line and (first.line > (8, 0) or first.rc == second.rc)
 
 
+@functools.lru_cache(maxsize=65536)
 def fits(pattern: str, version: str | VendorVersion) -> bool:
     """Whether `version` is what a table cell names: `25.2.X` a line, `26.0.RC1` one release."""
     found = _vendor(version)
@@ -198,6 +199,7 @@ def _vendor(version: str | VendorVersion) -> VendorVersion:
     return vendor(version) if isinstance(version, str) else version
 
 
+@functools.lru_cache(maxsize=4096)
 def _release_key(version: VendorVersion) -> tuple[Version, str]:
     key = version.key
     community = version.stage == "beta" and version.line < (8, 5)
