@@ -60,8 +60,8 @@ def report(
         found.passed,
         found.not_checked,
         facts(machine),
-        dict(tables.dates),
-        _AGAIN if errors else _SMOKE,
+        tables=dict(tables.dates),
+        next_step=_AGAIN if errors else _SMOKE,
     )
 
 
