@@ -87,11 +87,11 @@ def test_missing_and_empty_folder(tmp_path: Path) -> None:
 
 values = st.one_of(
     st.none(),
-    st.integers(),
+    st.integers(-(2**62), 2**62),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=5),
     st.booleans(),
-    st.lists(st.integers(), max_size=2),
+    st.lists(st.integers(-(2**62), 2**62), max_size=2),
 )
 
 

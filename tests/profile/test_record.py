@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_verdict_of_a_real_run(run_cli, folder: Path, kind: str, verdict: str) -> None:
     result = run_cli(
-        "profile", "--json", "--warmup", "0.2", "--duration", "0.5", "my_env.py", kind, cwd=folder
+        "profile", "--json", "--warmup", "0.2", "--duration", "0.2", "my_env.py", kind, cwd=folder
     )
     assert result.returncode == 1, result.stderr
     report = json.loads(result.stdout)
@@ -78,7 +78,7 @@ def test_html_and_compare(run_cli, folder: Path) -> None:
             "--warmup",
             "0",
             "--duration",
-            "0.3",
+            "0.15",
             "--save-trace",
             name,
             "my_env.py",
