@@ -89,14 +89,15 @@ _TITLE = Text("smoke test", "冒烟测试")
 def COMMAND(session: Session, page: Path | None, **asked: Any) -> Exit:
     """Run the stages and render the report."""
     from npudoctor import report as rendering
+    from npudoctor.report import page as page_form
     from npudoctor.smoke_test.run import smoke_test
     from npudoctor.smoke_test.stage import Plan
 
     if page is not None:
-        rendering.require_page_writer(page)
+        page_form.require_writer(page)
     with session.progress(_TITLE) as advance:
         report = smoke_test(Plan(**asked), lambda event: advance(1))
     rendering.emit(session, report)
     if page is not None:
-        rendering.write_page(session, report, page)
+        page_form.write(session, report, page)
     return report.exit_code()

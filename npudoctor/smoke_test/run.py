@@ -7,10 +7,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from npudoctor.core.errors import UserError
 from npudoctor.core.report import Report
+from npudoctor.core.text import Text
 from npudoctor.smoke_test import engine, summary
 from npudoctor.smoke_test.child import Event
-from npudoctor.smoke_test.stage import Context, Plan
+from npudoctor.smoke_test.stage import PPO, Context, Plan
+
+_NO_PPO = Text("the package reference_ppo is missing at {path}", "在 {path} 处缺少软件包 reference_ppo")
+_NO_PPO_HINT = Text("install npudoctor again", "请重新安装 npudoctor")
 
 
 def smoke_test(plan: Plan, on_event: Callable[[Event], None] | None = None) -> Report:
@@ -18,7 +23,12 @@ def smoke_test(plan: Plan, on_event: Callable[[Event], None] | None = None) -> R
 
     The scratch folder is removed after a run that passed, and kept after one that failed:
     it then holds the log that the next command reads.
+
+    Raises:
+        UserError: this installation is incomplete.
     """
+    if not PPO.is_dir():
+        raise UserError(_NO_PPO, _NO_PPO_HINT, {"path": PPO})
     folder = Path(tempfile.mkdtemp(prefix="npudoctor-smoke-test-"))
     context = Context(plan=plan, folder=folder, on_event=on_event)
     keep = False

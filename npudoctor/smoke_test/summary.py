@@ -26,6 +26,7 @@ _ON_SIM = Text(
     "Device: {label}{why}. Everything below is simulated: it validates the code path, not NPU hardware.",
     "设备：{label}{why}。以下结果均为模拟：只验证代码路径，不验证 NPU 硬件。",
 )
+_NONE_FOUND = Text(" (no NPU found)", "（未找到 NPU）")
 _ON_NOTHING = Text(
     "Device: none. The run stopped before a device was opened; it proves nothing about NPU hardware.",
     "设备：无。运行在打开设备之前就已停止，不能说明 NPU 硬件的任何情况。",
@@ -87,7 +88,7 @@ def banner(device: Device | None, asked: str) -> Phrase:
     if device is None:
         return Phrase(_ON_NOTHING)
     text = {"npu": _ON_NPU, "cpu": _ON_CPU, "sim": _ON_SIM}[device.kind]
-    why = " (no NPU found)" if asked == "auto" else ""
+    why = Phrase(_NONE_FOUND) if asked == "auto" else ""
     return Phrase(text, {"label": device.label, "why": why})
 
 

@@ -29,6 +29,10 @@ TINY = (
 )
 LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl")
 
+# Ninety percent success. Seeds need 16,000 to 35,000 steps; twice that is the budget.
+LEARNING_TARGET, LEARNING_STEPS = 0.9, 71_680
+LEARNING_SECONDS = {"cpu": 60, "npu": 900, "sim": 300}
+
 # Largest |log ratio| at the first minibatch. Measured over 30 updates and 3 seeds: float32
 # 3e-6; rollout and update in different precision 4e-3 to 8e-2; real faults 0.28 to 22.
 RATIO_EXACT, RATIO_BROKEN = 1e-4, 0.1
@@ -120,6 +124,23 @@ def train(context: Context, device: str, *runs: Sequence[str], timeout_s: float)
     seed = ("--seed", str(context.plan.seed))
     words = [word for options in runs for word in ("--", *options, *seed)]
     return context.run("train", device, *words, timeout_s=timeout_s)
+
+
+def learning_seconds(context: Context) -> int:
+    """The time budget of learning on this device, seconds."""
+    return int(LEARNING_SECONDS[context.kind] * context.plan.slower)
+
+
+def learning_options(context: Context) -> tuple[str, ...]:
+    """Options of the run that must reach the target."""
+    return (
+        "--target-success",
+        str(LEARNING_TARGET),
+        "--total-steps",
+        str(LEARNING_STEPS),
+        "--max-seconds",
+        str(learning_seconds(context)),
+    )
 
 
 def gate(code: str, run: Run, kind: str) -> Iterator[Finding]:

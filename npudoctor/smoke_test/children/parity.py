@@ -150,7 +150,7 @@ def clipped_gradients(*gradients: Any) -> Any:
         leaf.grad = gradient.detach().clone()
         leaves.append(leaf)
     torch.nn.utils.clip_grad_norm_(leaves, 0.5)
-    return torch.cat([leaf.grad.flatten() for leaf in leaves])
+    return torch.cat([leaf.grad.flatten() for leaf in leaves if leaf.grad is not None])
 
 
 if __name__ == "__main__":

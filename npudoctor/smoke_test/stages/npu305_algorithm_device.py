@@ -101,7 +101,8 @@ def compare(expected: list[dict[str, float]], found: list[dict[str, float]]) -> 
     for update, (there, here) in enumerate(zip(expected, found), start=1):
         for name, value in there.items():
             excess = abs(here[name] - value) / (ATOL + RTOL * abs(value))
-            if not excess <= worst["excess"]:  # NaN counts as worse than anything
+            excess = math.inf if math.isnan(excess) else excess
+            if excess > worst["excess"]:
                 worst = {
                     "update": update,
                     "name": name,

@@ -7,14 +7,20 @@ from npudoctor.core.finding import Finding, Fix, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.stage import Context, Outcome, Stage, failed, passed
-from npudoctor.smoke_test.training import fail_on, first_ratio, gate, number, runs_of, train
+from npudoctor.smoke_test.training import (
+    LEARNING_STEPS,
+    LEARNING_TARGET,
+    fail_on,
+    first_ratio,
+    gate,
+    learning_options,
+    learning_seconds,
+    number,
+    runs_of,
+    train,
+)
 
 _CODE = "NPU307"
-TARGET = 0.9
-# Seeds reach 90% after 25,000 to 35,000 steps; twice that is the budget.
-STEPS = 71_680
-SECONDS = {"cpu": 60, "npu": 900, "sim": 300}
-
 _PASSED = Text(
     "{success:.0%} success after {steps} steps and {seconds:.1f} s (budget {budget} steps, {limit} s)",
     "{steps} 步、{seconds:.1f} 秒后成功率 {success:.0%}（预算 {budget} 步、{limit} 秒）",
@@ -43,21 +49,23 @@ _FLAT_FIX = Text(
 
 def run(context: Context) -> Outcome:
     """Train until the target or the end of the budget."""
-    limit = int(SECONDS[context.kind] * context.plan.slower)
-    options = ("--target-success", str(TARGET), "--total-steps", str(STEPS), "--max-seconds", str(limit))
-    child = train(context, context.kind, options, timeout_s=limit + 120.0)
-    runs = runs_of(child)
-    if not runs or not child.ended_well:
-        return causes.no_result(_CODE, child, context)
-    only = runs[0]
+    limit = learning_seconds(context)
+    if "learning" in context.notes:
+        only, child = context.notes["learning"]
+    else:
+        child = train(context, context.kind, learning_options(context), timeout_s=limit + 120.0)
+        runs = runs_of(child)
+        if not runs or not child.ended_well:
+            return causes.no_result(_CODE, child, context)
+        only = runs[0]
     health = only.updates[-1]["health"]
     facts = {
         "success": number(only.end["success_rate"]),
         "steps": only.end["steps"],
         "seconds": only.end["seconds"],
-        "budget": STEPS,
+        "budget": LEARNING_STEPS,
         "limit": limit,
-        "target": TARGET,
+        "target": LEARNING_TARGET,
         "reason": only.end["reason"],
         "rate": only.end["steps"] / max(only.end["seconds"], 1e-9),
         "ratio": first_ratio(only),
@@ -70,7 +78,7 @@ def run(context: Context) -> Outcome:
     outcome = fail_on(findings, child, facts)
     if outcome is not None:
         return outcome
-    if facts["success"] >= TARGET:
+    if facts["success"] >= LEARNING_TARGET:
         return passed(_PASSED, facts, findings=findings, facts=facts)
     slow = only.end["reason"] == "max-seconds"
     again = (

@@ -9,7 +9,7 @@ from npudoctor.core.finding import Evidence, Finding, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.stage import Context, Outcome, Stage, failed, passed
-from npudoctor.smoke_test.training import fail_on, gate, runs_of, train
+from npudoctor.smoke_test.training import Run, fail_on, gate, runs_of, train
 
 _CODE = "NPU308"
 _TIMEOUT_S = 300.0
@@ -37,30 +37,31 @@ _DIFFERENT_CAUSE = Text(
 
 
 def run(context: Context) -> Outcome:
-    """Whole run and first half in one child, the second half in a fresh one; then load on the CPU."""
+    """Whole run, first half, second half; then load on the CPU what a device saved.
+
+    The second half runs in a fresh process, so that nothing can survive outside the file;
+    with --quick it shares the process of the others.
+    """
     path = str(context.folder / "checkpoint.pt")
-    first = train(
-        context,
-        context.kind,
-        (*_SHAPE, *_WHOLE),
-        (*_SHAPE, *_HALF, "--checkpoint", path),
-        timeout_s=_TIMEOUT_S,
-    )
-    if len(runs_of(first)) < 2 or not first.ended_well:
-        return causes.no_result(_CODE, first, context)
-    second = train(context, context.kind, (*_SHAPE, *_WHOLE, "--resume", path), timeout_s=_TIMEOUT_S)
-    if not runs_of(second) or not second.ended_well:
-        return causes.no_result(_CODE, second, context)
+    jobs = [(*_SHAPE, *_WHOLE), (*_SHAPE, *_HALF, "--checkpoint", path), (*_SHAPE, *_WHOLE, "--resume", path)]
+    groups = [jobs] if context.plan.quick else [jobs[:2], jobs[2:]]
+    done: list[Run] = []
+    for group in groups:
+        child = train(context, context.kind, *group, timeout_s=_TIMEOUT_S)
+        runs = runs_of(child)
+        if len(runs) < len(group) or not child.ended_well:
+            return causes.no_result(_CODE, child, context)
+        done.extend(runs)
     if context.kind != "cpu":
         host = train(context, "cpu", (*_SHAPE, *_WHOLE, "--resume", path), timeout_s=_TIMEOUT_S)
         if not runs_of(host) or not host.ended_well:
             return causes.no_result(_CODE, host, context)
-    whole, rest = runs_of(first)[0], runs_of(second)[0]
+    whole, rest = done[0], done[2]
     limit = RTOL[context.kind]
     params = differs(whole.losses()[2:], rest.losses(), limit)
     facts = {"limit": limit, "expected": whole.losses()[2:], "found": rest.losses()}
     findings = tuple(gate(_CODE, rest, context.kind))
-    outcome = fail_on(findings, second, facts)
+    outcome = fail_on(findings, child, facts)
     if outcome is not None:
         return outcome
     if params:
@@ -73,7 +74,7 @@ def run(context: Context) -> Outcome:
             params=params,
             evidence=(Evidence("checkpoint", path),),
         )
-        return failed(Phrase(_DIFFERENT, params), finding, second, facts=facts)
+        return failed(Phrase(_DIFFERENT, params), finding, child, facts=facts)
     exactness = Phrase(_EXACT) if limit == 0 else Phrase(_CLOSE, {"limit": limit})
     return passed(_PASSED, {"exactness": exactness}, findings=findings, facts=facts)
 
