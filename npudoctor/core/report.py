@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from npudoctor.core.blocks import Block, Phrase
 from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
@@ -60,6 +61,8 @@ class Report:
         tables: name of each data table used -> its date.
         next_step: the sensible next command, as text.
         extra: command-specific machine-readable data for the JSON form.
+        blocks: tables and bars, drawn between the facts and the findings.
+        banner: what the reader must not miss; printed as the first and as the last line.
     """
 
     command: str
@@ -73,6 +76,8 @@ class Report:
     tables: Mapping[str, str] = field(default_factory=dict)
     next_step: Text | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
+    banner: Phrase | None = None
 
     def count(self, severity: Severity) -> int:
         """Number of findings of one severity, consequences included."""
