@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from npudoctor.migrate import fstrings
 from npudoctor.migrate.kinds import Kind, Kinds
@@ -50,6 +50,8 @@ class ModuleContext:
         self.names = Names(self.tree)
         self._spans = fstrings.spans(self)
         self.kinds = Kinds(self.names, self.project, path)
+        #: Results that several rules share, by name; lives as long as the round.
+        self.memo: dict[str, Any] = {}
 
     # -- text --------------------------------------------------------------------
 
