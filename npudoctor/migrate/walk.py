@@ -61,12 +61,26 @@ class Skip:
 
 @dataclass(frozen=True)
 class Tree:
-    """What a walk found; `root` is absolute, entries are sorted by path."""
+    """What a walk found.
+
+    Attributes:
+        root: absolute path of the tree (of the folder of a single file).
+        entries: files to look at, sorted by path.
+        skipped: what was left out that one might have expected.
+        others: further files that a copy of the tree holds: data, and links that stay inside.
+        single: one file was named, not a folder.
+    """
 
     root: Path
     entries: tuple[Entry, ...]
     skipped: tuple[Skip, ...]
+    others: tuple[str, ...] = ()
     single: bool = False
+
+    @property
+    def all_files(self) -> list[str]:
+        """Paths of a copy of the tree."""
+        return sorted({entry.path for entry in self.entries} | set(self.others))
 
 
 def walk(path: Path, config: Config, leave_out: Path | None = None) -> Tree:
@@ -119,6 +133,7 @@ class _Walker:
         self.leave_out = str(leave_out.resolve()) if leave_out is not None else None
         self.entries: list[Entry] = []
         self.skipped: list[Skip] = []
+        self.others: list[str] = []
 
     def run(self) -> Tree:
         try:
@@ -138,7 +153,8 @@ class _Walker:
                 else:
                     self._file(path, item, specs, only_included)
         entries = tuple(sorted(self.entries, key=lambda e: e.path))
-        return Tree(Path(self.root), entries, tuple(sorted(self.skipped, key=lambda s: s.path)))
+        skipped = tuple(sorted(self.skipped, key=lambda s: s.path))
+        return Tree(Path(self.root), entries, skipped, tuple(self.others))
 
     def _scan(self, folder: str) -> list[os.DirEntry[str]]:
         try:
@@ -171,45 +187,41 @@ class _Walker:
     def _file(
         self, path: str, item: os.DirEntry[str], specs: tuple[_Spec, ...], only_included: bool
     ) -> None:
-        if item.is_symlink():
-            self._link(path)
-            return
         full = os.path.join(self.root, path)
         regular = item.is_file(follow_symlinks=False)
         kind = filetypes.classify(path, lambda: _head(Path(full)) if regular else b"")
-        if kind is None:
-            return
         if matches(self.config.exclude, path):
-            self.skipped.append(Skip(path, "excluded"))
+            self._skip(path, kind, "excluded")
+        elif only_included and not matches(self.config.include, path):
             return
-        if not matches(self.config.include, path):
-            if only_included:
-                return
-            if _ignored(specs, full, folder=False):
-                self.skipped.append(Skip(path, "ignored"))
-                return
-        self._take(path, item, kind)
-
-    def _take(self, path: str, item: os.DirEntry[str], kind: str) -> None:
-        try:
-            status = item.stat(follow_symlinks=False)
-        except OSError:
-            self.skipped.append(Skip(path, "unreadable"))
-            return
-        if not stat.S_ISREG(status.st_mode):
-            self.skipped.append(Skip(path, "special"))
-        elif status.st_size > filetypes.limit(kind):
-            self.skipped.append(Skip(path, "large"))
+        elif not matches(self.config.include, path) and _ignored(specs, full, folder=False):
+            self._skip(path, kind, "ignored")
+        elif item.is_symlink():
+            self._link(path, kind)
+        elif not regular:
+            self._skip(path, kind, "special")
         else:
-            self.entries.append(Entry(path, kind, status.st_size))
+            self._take(path, item, kind)
 
-    def _link(self, path: str) -> None:
-        """A link is never followed: inside the tree its target is met by itself."""
-        if filetypes.classify(path, lambda: b"") is None:
+    def _take(self, path: str, item: os.DirEntry[str], kind: str | None) -> None:
+        size = item.stat(follow_symlinks=False).st_size if kind is not None else 0
+        if kind is not None and size <= filetypes.limit(kind):
+            self.entries.append(Entry(path, kind, size))
             return
-        target = os.path.realpath(os.path.join(self.root, path))
-        inside = target.startswith(self.root + os.sep)
-        self.skipped.append(Skip(path, "link" if inside else "link-out"))
+        self._skip(path, kind, "large")
+        self.others.append(path)
+
+    def _link(self, path: str, kind: str | None) -> None:
+        """A link is never followed: inside the tree its target is met by itself."""
+        full = os.path.join(self.root, path)
+        inside = os.path.realpath(full).startswith(self.root + os.sep)
+        self._skip(path, kind, "link" if inside else "link-out")
+        if inside and not os.path.isabs(os.readlink(full)):
+            self.others.append(path)
+
+    def _skip(self, path: str, kind: str | None, reason: str) -> None:
+        if kind is not None:
+            self.skipped.append(Skip(path, reason))
 
 
 @dataclass(frozen=True)

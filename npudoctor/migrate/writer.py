@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npudoctor.migrate import journal
-from npudoctor.migrate.walk import STATE_FOLDER
+from npudoctor.migrate.walk import NEVER, STATE_FOLDER
 
 Advance = Callable[[int], None]
 READ_LIMIT = 256 << 20
@@ -137,6 +137,16 @@ def find_root(path: Path) -> Path | None:
         if (folder / STATE_FOLDER / "runs").is_dir():
             return folder
     return None
+
+
+def roots_below(path: Path) -> list[Path]:
+    """Folders below `path` that hold a backup, for trees that were migrated part by part."""
+    found = []
+    for folder, names, _ in os.walk(path, followlinks=False):
+        if STATE_FOLDER in names and (Path(folder) / STATE_FOLDER / "runs").is_dir():
+            found.append(Path(folder))
+        names[:] = [name for name in names if name not in NEVER]
+    return sorted(found)
 
 
 def _back_up(root: Path, state: Path, wanted: list[Replacement], refused: list[Refusal]) -> journal.Run:
