@@ -46,6 +46,7 @@ class Report:
         tables: name of each data table used -> its date.
         next_step: the sensible next command, as text.
         extra: command-specific machine-readable data for the JSON form.
+        decided: exit code of a command whose code does not follow from severities alone.
     """
 
     command: str
@@ -58,12 +59,15 @@ class Report:
     tables: Mapping[str, str] = field(default_factory=dict)
     next_step: Text | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    decided: Exit | None = None
 
     def count(self, severity: Severity) -> int:
         """Number of findings of one severity, consequences included."""
         return sum(f.severity is severity for root in self.findings for f in root.walk())
 
     def exit_code(self, strict: bool = False) -> Exit:
-        """FINDINGS when there is an error (with `strict`: a warning too), else OK."""
+        """FINDINGS when there is an error (with `strict`: a warning too), else OK; or as `decided`."""
+        if self.decided is not None:
+            return self.decided
         bad = self.count(Severity.ERROR) + (self.count(Severity.WARNING) if strict else 0)
         return Exit.FINDINGS if bad else Exit.OK
