@@ -63,6 +63,7 @@ class Report:
         extra: command-specific machine-readable data for the JSON form.
         blocks: tables and bars, drawn between the facts and the findings.
         banner: what the reader must not miss; printed as the first and as the last line.
+        decided: exit code of a command whose code does not follow from severities alone.
     """
 
     command: str
@@ -78,12 +79,15 @@ class Report:
     extra: Mapping[str, object] = field(default_factory=dict)
     blocks: tuple[Block, ...] = ()
     banner: Phrase | None = None
+    decided: Exit | None = None
 
     def count(self, severity: Severity) -> int:
         """Number of findings of one severity, consequences included."""
         return sum(f.severity is severity for root in self.findings for f in root.walk())
 
     def exit_code(self, strict: bool = False) -> Exit:
-        """FINDINGS when there is an error (with `strict`: a warning too), else OK."""
+        """FINDINGS when there is an error (with `strict`: a warning too), else OK; or as `decided`."""
+        if self.decided is not None:
+            return self.decided
         bad = self.count(Severity.ERROR) + (self.count(Severity.WARNING) if strict else 0)
         return Exit.FINDINGS if bad else Exit.OK
