@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -27,7 +28,7 @@ def needs_clone(ctx: ModuleContext, values: Values, node: ast.expr) -> bool:
     scope = ctx.scope(node).find(node.id)
     if scope is None or isinstance(scope.node, ast.ClassDef):
         return True
-    bindings = [b for b in scope.bindings[node.id] if b.kind != "annotation"]
+    bindings = [b for b in reaching(ctx, node) if b.kind != "annotation"]
     if not all(_fresh(values, b) for b in bindings):
         return True
     return not all(ctx.scope(u) is scope and _only_read(ctx, u) for u in ctx.uses(node.id, scope))

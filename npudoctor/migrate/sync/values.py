@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.names import Binding
 from npudoctor.migrate.sync.ops import Op, ops
+from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -66,7 +67,7 @@ class Values:
     def __init__(self, ctx: ModuleContext) -> None:
         self._ctx = ctx
         self._cache: dict[ast.AST, Value] = {}
-        self._open: set[tuple[int, str]] = set()
+        self._open: set[int] = set()
         self._cycle = False
         self.rivals = _imported(ctx) & _RIVALS
 
@@ -127,23 +128,21 @@ class Values:
     # -- variables ---------------------------------------------------------------------
 
     def _variable(self, node: ast.Name, depth: int) -> Value:
-        scope = self._ctx.scope(node).find(node.id)
-        if scope is None:
-            return UNKNOWN
-        key = (id(scope), node.id)
-        if key in self._open:
+        bindings = reaching(self._ctx, node)
+        joined = join([self._followed(b, depth) for b in bindings])
+        if self._differentiated(node, bindings):
+            joined = replace(joined, tensor=True, dtype="float", dims=joined.dims or "1", pair=False)
+        return replace(joined, new=False)
+
+    def _followed(self, binding: Binding, depth: int) -> Value:
+        if id(binding) in self._open:
             self._cycle = True
             return _BOTTOM
-        self._open.add(key)
+        self._open.add(id(binding))
         try:
-            bindings = scope.bindings[node.id]
-            joined = join([self._bound(b, depth) for b in bindings])
+            return self._bound(binding, depth)
         finally:
-            self._open.discard(key)
-        proved = replace(joined, new=False)
-        if self._differentiated(node, bindings):
-            proved = replace(proved, tensor=True, dtype="float", dims=proved.dims or "1", pair=False)
-        return proved
+            self._open.discard(id(binding))
 
     def _bound(self, binding: Binding, depth: int) -> Value:
         if binding.kind in ("assign", "walrus") and binding.value is not None:
