@@ -11,15 +11,70 @@ from dataclasses import dataclass, field
 
 from npudoctor.core.finding import Safety, Severity
 from npudoctor.core.text import Text
+from npudoctor.migrate.apitable import Api
+from npudoctor.migrate.apitable import lookup as lookup_api
+from npudoctor.migrate.compare import carrier, is_device, is_fed, other_side, other_side_of
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.kinds import Kind
+from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.names import Binding, Scope
+from npudoctor.migrate.positions import BACKEND, DEVICE, Role, Vocabulary, name_of_place, role_of
 from npudoctor.migrate.project import Fact, ProjectIndex
 from npudoctor.migrate.settings import STYLES, Settings
+from npudoctor.migrate.style import can_pick, device_literal
+from npudoctor.migrate.torchnames import (
+    import_places,
+    imports_npu,
+    is_dual,
+    is_torch_project,
+    literals,
+    module_node,
+    resolved_api,
+    uses_npu,
+)
 
 __all__ = [
-    "STYLES", "Binding", "Change", "Edit", "Fact", "Kind", "Message", "ModuleContext", "ProjectIndex",
-    "Rule", "Safety", "Scope", "Settings", "Severity", "Text", "change", "edit",
+    "BACKEND",
+    "DEVICE",
+    "STYLES",
+    "Api",
+    "Binding",
+    "Change",
+    "Edit",
+    "Fact",
+    "Kind",
+    "Literal",
+    "Message",
+    "ModuleContext",
+    "ProjectIndex",
+    "Role",
+    "Rule",
+    "Safety",
+    "Scope",
+    "Settings",
+    "Severity",
+    "Text",
+    "Vocabulary",
+    "can_pick",
+    "carrier",
+    "change",
+    "device_literal",
+    "edit",
+    "import_places",
+    "imports_npu",
+    "is_device",
+    "is_dual",
+    "is_fed",
+    "is_torch_project",
+    "literals",
+    "lookup_api",
+    "module_node",
+    "name_of_place",
+    "other_side",
+    "other_side_of",
+    "resolved_api",
+    "role_of",
+    "uses_npu",
 ]
 
 

@@ -20,7 +20,7 @@ from npudoctor.core.finding import Finding, Fix, Place, Safety, Severity
 from npudoctor.core.text import Text
 from npudoctor.migrate import edits as splice
 from npudoctor.migrate import suppress
-from npudoctor.migrate.api import Change, Edit, Message, Rule
+from npudoctor.migrate.api import Change, Edit, Message, Rule, is_dual
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.project import ProjectIndex
 from npudoctor.migrate.settings import Settings
@@ -53,18 +53,25 @@ _UNSTABLE = Message(
     severity=Severity.ERROR,
 )
 _UNUSED = Message(
-    title=Text("the comment ignores {code}, which is not reported here",
-               "注释忽略了 {code}，但此处并无该发现"),
-    cause=Text("a suppression that hides nothing today may hide something tomorrow",
-               "今天什么也没有忽略的注释，明天可能会掩盖真正的问题"),
+    title=Text(
+        "the comment ignores {code}, which is not reported here", "注释忽略了 {code}，但此处并无该发现"
+    ),
+    cause=Text(
+        "a suppression that hides nothing today may hide something tomorrow",
+        "今天什么也没有忽略的注释，明天可能会掩盖真正的问题",
+    ),
     fix=Text("remove the comment", "删除该注释"),
 )
 _BARE = Message(
     title=Text("the ignore comment names no code", "忽略注释没有写明编号"),
-    cause=Text("npudoctor ignores a finding only by its code, so this comment does nothing",
-               "npudoctor 只按编号忽略，该注释不起作用"),
-    fix=Text("write the code in brackets: npudoctor: ignore[NPU101]",
-             "请在方括号中写明编号：npudoctor: ignore[NPU101]"),
+    cause=Text(
+        "npudoctor ignores a finding only by its code, so this comment does nothing",
+        "npudoctor 只按编号忽略，该注释不起作用",
+    ),
+    fix=Text(
+        "write the code in brackets: npudoctor: ignore[NPU101]",
+        "请在方括号中写明编号：npudoctor: ignore[NPU101]",
+    ),
 )
 
 
@@ -178,8 +185,13 @@ class _Run:
     """The rounds over one module."""
 
     def __init__(
-        self, text: str, path: str, settings: Settings, project: ProjectIndex,
-        rules: Sequence[Rule], marks: suppress.Suppressions,
+        self,
+        text: str,
+        path: str,
+        settings: Settings,
+        project: ProjectIndex,
+        rules: Sequence[Rule],
+        marks: suppress.Suppressions,
     ) -> None:
         self.first = text
         self.path = path
@@ -192,6 +204,8 @@ class _Run:
 
     def result(self) -> FileResult:
         ctx = ModuleContext(self.first, self.path, self.settings, self.project)
+        if is_dual(ctx):
+            self.rules = [r for r in self.rules if r.also_dual]
         for _ in range(self.settings.max_rounds):
             proposed = self._propose(ctx)
             chosen = splice.choose([c for _, c in proposed if self._may_apply(c)])
@@ -243,14 +257,27 @@ class _Run:
     def _finish(self, ctx: ModuleContext, left: list[tuple[Rule, Change]]) -> FileResult:
         first = ctx.original
         outcomes = [
-            (place[0], Outcome(_finding(rule, change, _place(first, place)), True, old,
-                               ctx.position(self.map.forward(place[0]))[0], change.safety or rule.safety))
+            (
+                place[0],
+                Outcome(
+                    _finding(rule, change, _place(first, place)),
+                    True,
+                    old,
+                    ctx.position(self.map.forward(place[0]))[0],
+                    change.safety or rule.safety,
+                ),
+            )
             for rule, change, place, old in self.applied
         ]
         for rule, change in left:
             place = (self.map.back(change.start), self.map.back(change.end))
-            outcome = Outcome(_finding(rule, change, _place(first, place)), False, self._old_edits(change),
-                              ctx.position(change.start)[0], change.safety or Safety.MANUAL)
+            outcome = Outcome(
+                _finding(rule, change, _place(first, place)),
+                False,
+                self._old_edits(change),
+                ctx.position(change.start)[0],
+                change.safety or Safety.MANUAL,
+            )
             outcomes.append((place[0], outcome))
         outcomes += [(0, o) for o in self._suppression_findings()]
         outcomes.sort(key=lambda pair: (pair[0], pair[1].finding.code))
@@ -268,12 +295,18 @@ class _Run:
 
     def _suppression_findings(self) -> list[Outcome]:
         active = {r.code for r in all_rules() if self.settings.enabled(r.code) and r.applies(self.settings)}
-        useless = [(line, _UNUSED, {"code": code}) for line, code in self.marks.unused()
-                   if code in active or not code.startswith("NPU")]
+        useless = [
+            (line, _UNUSED, {"code": code})
+            for line, code in self.marks.unused()
+            if code in active or not code.startswith("NPU")
+        ]
         useless += [(line, _BARE, {}) for line in self.marks.bare]
         return [
-            Outcome(_message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
-                    False, line=line)
+            Outcome(
+                _message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
+                False,
+                line=line,
+            )
             for line, message, params in useless
         ]
 
@@ -286,7 +319,7 @@ def _settled(rule: Rule, change: Change) -> Change:
 
 def _loses_comment(source: str, edit: Edit) -> bool:
     """Whether an edit would drop a comment that it does not write again."""
-    old = source[edit.start:edit.end]
+    old = source[edit.start : edit.end]
     return "#" in old and Counter(comments(old)) - Counter(comments(edit.text)) != Counter()
 
 
@@ -318,11 +351,24 @@ def _finding(rule: Rule, change: Change, place: Place) -> Finding:
 
 
 def _message_finding(
-    code: str, slug: str, message: Message, params: Mapping[str, object], place: Place,
+    code: str,
+    slug: str,
+    message: Message,
+    params: Mapping[str, object],
+    place: Place,
     safety: Safety = Safety.MANUAL,
 ) -> Finding:
-    return Finding(code, slug, message.severity, message.title, message.cause, place, dict(params),
-                   fixes=(Fix(message.fix, safety=safety),), sources=message.sources)
+    return Finding(
+        code,
+        slug,
+        message.severity,
+        message.title,
+        message.cause,
+        place,
+        dict(params),
+        fixes=(Fix(message.fix, safety=safety),),
+        sources=message.sources,
+    )
 
 
 def _problem(text: str, path: str, message: Message, reason: str, line: int | None = None) -> FileResult:

@@ -80,7 +80,9 @@ def test_example(path: Path, index: int) -> None:
     assert not result.failed, result.findings
     assert result.text == example.expected
     ast.parse(result.text)
-    assert [c for c in comments(result.text) if c != ADDED] == [c for c in comments(example.source) if c != ADDED]
+    assert [c for c in comments(result.text) if c != ADDED] == [
+        c for c in comments(example.source) if c != ADDED
+    ]
     code = path.stem.split("_")[0]
     if not example.is_keep:
         reported = {f.code for f in result.findings}

@@ -19,8 +19,10 @@ from npudoctor.migrate.api import (
 
 _MESSAGE = Message(
     title=Text("`{code}` moves to a CUDA device", "`{code}` 会移动到 CUDA 设备"),
-    cause=Text("there is no CUDA device on an NPU machine, so the call raises",
-               "NPU 机器上没有 CUDA 设备，该调用会报错"),
+    cause=Text(
+        "there is no CUDA device on an NPU machine, so the call raises",
+        "NPU 机器上没有 CUDA 设备，该调用会报错",
+    ),
     fix=Text("call .npu() with the same arguments", "改为调用 .npu()，参数不变"),
 )
 
