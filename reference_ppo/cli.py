@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -46,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     )
     for name, kind in [*text.items(), *((n, int) for n in whole), *((n, float) for n in real)]:
         p.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(d, name))
-    for name in ("workers", "squash"):
+    for name in ("workers", "overlap", "recurrent", "squash"):
         p.add_argument("--" + name, action="store_true")
     for name in ("normalize_obs", "normalize_advantage"):
         p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
@@ -84,28 +86,45 @@ def refuse(options: argparse.Namespace, sentence: str) -> int:
 def train(config: Config, options: argparse.Namespace) -> int:
     """Run the trainer and hand each event to the sinks."""
     from reference_ppo import checkpoint, snapshot
+    from reference_ppo.device import local_device, open_device
     from reference_ppo.train import Trainer
+    from reference_ppo.world import World
 
     with ExitStack() as stack:
-        out: TextIO | None = None
-        if options.jsonl:
-            out = (
-                sys.stdout
-                if options.jsonl == "-"
-                else stack.enter_context(open(options.jsonl, "w", encoding="utf-8"))
-            )
-        trainer = Trainer(config)
+        config = replace(config, device=local_device(config.device))
+        distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
+        world = World.join(open_device(config.device)) if distributed else None
+        if world is not None:
+            stack.callback(world.leave)
+        trainer = Trainer(config, world)
         stack.callback(trainer.close)
         if options.resume:
             snapshot.restore(trainer, checkpoint.load(options.resume))
+        sinks = open_sinks(options, stack) if trainer.world.rank == 0 else []
         for event in trainer.run():
-            if out is not None:
-                print(json.dumps(finite(event)), file=out, flush=True)
-            if not options.quiet and options.jsonl != "-":
-                show(event)
-            if options.checkpoint and event["event"] == "update":
+            for sink in sinks:
+                sink(event)
+            if options.checkpoint and event["event"] == "update" and trainer.world.rank == 0:
                 checkpoint.save(options.checkpoint, snapshot.take(trainer))
     return OK
+
+
+def open_sinks(options: argparse.Namespace, stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
+    """Where the events go."""
+    sinks: list[Callable[[dict[str, Any]], None]] = []
+    if options.jsonl == "-":
+        sinks.append(partial(write_line, sys.stdout))
+    elif options.jsonl:
+        file = stack.enter_context(Path(options.jsonl).open("w", encoding="utf-8"))
+        sinks.append(partial(write_line, file))
+    if not options.quiet and options.jsonl != "-":
+        sinks.append(show)
+    return sinks
+
+
+def write_line(out: TextIO, event: dict[str, Any]) -> None:
+    """One JSON object, flushed at once."""
+    print(json.dumps(finite(event)), file=out, flush=True)
 
 
 def finite(value: Any) -> Any:

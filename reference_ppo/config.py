@@ -18,6 +18,8 @@ class Config:
     """N: environments stepped together. Keep T = rollout_steps / N at 32 or more, or learning suffers."""
     workers: bool = False
     """One process per environment (gymnasium AsyncVectorEnv). Worth it only for slow environments."""
+    overlap: bool = False
+    """Two groups of environments in turn: one steps while the device works for the other."""
     seed: int = 0
     """Seeds weights, noise, permutations (all drawn on the host) and, plus its index, each environment."""
     device: str = "cpu"
@@ -47,6 +49,8 @@ class Config:
     """Initial log standard deviation of the Gaussian policy."""
     squash: bool = False
     """Pass the Gaussian sample through tanh instead of clipping it at the action bounds."""
+    recurrent: bool = False
+    """An LSTM before the networks: for tasks whose observation does not tell all."""
     normalize_obs: bool = True
     normalize_advantage: bool = True
 
@@ -75,6 +79,10 @@ class Config:
                 raise ValueError(
                     f"rollout_steps must be a multiple of {name}, got {self.rollout_steps}, {value}"
                 )
+        if self.overlap and self.num_envs % 2:
+            raise ValueError(f"overlap needs an even number of environments, got {self.num_envs}")
+        if self.recurrent and (self.horizon % 16 or self.minibatch % 16):
+            raise ValueError("recurrent needs minibatch and rollout_steps / num_envs to be multiples of 16")
         if self.reward not in ("dense", "sparse"):
             raise ValueError(f"reward must be dense or sparse, got {self.reward}")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -24,6 +26,12 @@ def open_device(name: str) -> torch.device:
     device = torch.device(name)
     torch.zeros(1, device=device)
     return device
+
+
+def local_device(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Under torchrun, each process of a host takes the accelerator with its own local rank."""
+    rank = environ.get("LOCAL_RANK")
+    return name if rank is None or name == "cpu" or ":" in name else f"{name}:{rank}"
 
 
 def synchronize(device: torch.device) -> None:

@@ -25,6 +25,10 @@ class Gaussian:
         """(B, K) standard normal -> (B, K). Before tanh, if the policy squashes."""
         return self.mu + torch.exp(self.log_std) * noise
 
+    def mode(self) -> Tensor:
+        """(B, K)."""
+        return self.mu
+
     def log_prob(self, u: Tensor) -> Tensor:
         """log pi(a|s), (B,). With squash, of a = tanh(u), given u: log N(u) - sum log(1 - tanh(u)^2)."""
         # log N(u; mu, sigma) = -1/2 ((u - mu) / sigma)^2 - log sigma - log sqrt(2 pi), summed over dimensions
@@ -50,6 +54,10 @@ class Categorical:
     def sample(self, noise: Tensor) -> Tensor:
         """(B, K) standard Gumbel -> (B, 1), the index as float: argmax(log p + noise) is distributed as p."""
         return torch.argmax(self.log_p + noise, -1, keepdim=True).to(noise.dtype)
+
+    def mode(self) -> Tensor:
+        """(B, 1)."""
+        return torch.argmax(self.log_p, -1, keepdim=True).to(self.log_p.dtype)
 
     def log_prob(self, a: Tensor) -> Tensor:
         """(B, 1) indices -> (B,)."""

@@ -26,14 +26,6 @@ class Evaluation:
     success_rate: float | None
     """None if the environment reports no success."""
 
-    def as_dict(self) -> dict[str, float | int | None]:
-        """Numbers for logs."""
-        return {
-            "episodes": len(self.returns),
-            "return": float(np.mean(self.returns)),
-            "success_rate": self.success_rate,
-        }
-
 
 def on_host(policy: Policy) -> Policy:
     """A copy of the policy on the CPU: one transfer, then evaluation does not touch the device."""
@@ -52,11 +44,11 @@ def evaluate(policy: Policy, normalizer: Normalizer, envs: VectorEnv) -> Evaluat
     host, n = on_host(policy), envs.num_envs
     obs, _ = envs.reset(seed=[FIRST_SEED + i for i in range(n)])  # type: ignore[arg-type]
     returns, open_, success = np.zeros(n), np.ones(n, bool), np.zeros(n, bool)
-    known = False
+    state, known = torch.zeros(n, policy.state_size), False
     while open_.any():
         with torch.no_grad():
-            a = host.mode(torch.from_numpy(normalizer(np.asarray(obs, np.float32)))).numpy()
-        obs, r, terminated, truncated, infos = envs.step(policy.spec.to_env(a))
+            a, state = host.mode(torch.from_numpy(normalizer(np.asarray(obs, np.float32))), state)
+        obs, r, terminated, truncated, infos = envs.step(policy.spec.to_env(a.numpy()))
         returns += np.where(open_, r, 0.0)
         ended = np.flatnonzero((terminated | truncated) & open_)
         if len(ended):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reference_ppo.rollout import Buffer
+from reference_ppo.buffer import Buffer
 
 
 def signals(seen: dict[str, NDArray[np.float32]], buffer: Buffer, epochs: int) -> dict[str, float]:

@@ -27,13 +27,8 @@ class Normalizer:
             return s
         return np.clip((s - self.shift) * self.scale, -10.0, 10.0)
 
-    def update(self, s: NDArray[np.float32]) -> None:
-        """Merge the moments of `s` (n, D) into the running ones (Chan et al. 1979)."""
-        x = s.astype(np.float64)
-        self.merge(float(len(x)), x.mean(0), x.var(0) * len(x))
-
     def merge(self, n: float, mean: NDArray[np.float64], m2: NDArray[np.float64]) -> None:
-        """Merge count, mean and sum of squared deviations of another sample."""
+        """Add a sample, given its count, mean and sum of squared deviations (Chan et al. 1979)."""
         delta = mean - self.mean
         total = self.count + n
         self.m2 = self.m2 + m2 + delta * delta * (self.count * n / total)

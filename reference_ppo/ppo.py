@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from reference_ppo.config import Config
 from reference_ppo.policy import Policy
 
 Array = NDArray[np.float32]
+Seen = dict[str, Array]
 SIGNALS = ("policy_loss", "value_loss", "entropy", "grad_norm")
 
 
@@ -19,16 +22,15 @@ def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str
 
     Args:
         policy: pi_theta and V_theta.
-        rows: s | a | log pi_old(a|s) | A | R, (B, D + K + 3).
+        rows: a minibatch of `policy.batch`.
         config: epsilon and the loss weights.
 
     Returns:
         The loss, and detached values for the health signals: still on the device, nothing is read here.
     """
-    d = policy.spec.obs_dim
-    s, a = rows[:, :d], rows[:, d:-3]
-    log_p_old, advantage, returns = rows[:, -3], rows[:, -2], rows[:, -1]
-    pi, v = policy(s)
+    pi, v = policy.evaluate(rows)
+    x = policy.targets(rows)  # a | log pi_old(a|s) | A | R, (B, K + 3)
+    a, log_p_old, advantage, returns = x[:, :-3], x[:, -3], x[:, -2], x[:, -1]
 
     # r = pi(a|s) / pi_old(a|s)
     log_r = pi.log_prob(a) - log_p_old
@@ -72,30 +74,38 @@ def permutations(rng: np.random.Generator, rows: int, epochs: int) -> NDArray[np
     return np.stack([rng.permutation(rows) for _ in range(epochs)])
 
 
-def update(
-    policy: Policy, optimizer: torch.optim.Optimizer, rows: Array, order: NDArray[np.int64], config: Config
-) -> dict[str, Array]:
-    """All epochs over one rollout.
+def no_reduction(g: Tensor) -> None:
+    """A single process has nothing to average."""
 
-    One copy to the device for the rows and one for the orders; one copy back at the end, for the signals.
+
+def update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    data: Tensor,
+    order: NDArray[np.int64],
+    config: Config,
+    reduce: Callable[[Tensor], None] = no_reduction,
+) -> Seen:
+    """All epochs over one rollout. One copy to the device (the orders), one back (the signals).
 
     Args:
         policy: changed in place.
         optimizer: of `policy.theta`.
-        rows: (T N, D + K + 3) on the host.
-        order: (epochs, T N).
+        data: `policy.batch` of the rollout, on the device.
+        order: (epochs, rows).
         config: settings.
+        reduce: averages the gradient (P,) in place over all processes of a distributed run.
 
     Returns:
-        Per minibatch (M,): policy_loss, value_loss, entropy, grad_norm; log_r (M, B).
+        Per minibatch (M,): policy_loss, value_loss, entropy, grad_norm; log_r (M, B). On the host.
     """
-    device = policy.theta.device
-    data, index = torch.from_numpy(rows).to(device), torch.from_numpy(order).to(device)
+    index = torch.from_numpy(order).to(data.device)
     seen: list[dict[str, Tensor]] = []
     for epoch in index:
-        for chunk in epoch.split(config.minibatch):
+        for chunk in epoch.split(config.minibatch // policy.sequence):
             total, signals = loss(policy, data[chunk], config)
             (g,) = torch.autograd.grad(total, policy.theta)
+            reduce(g)
             signals["grad_norm"] = clip_gradient(g, config.max_grad_norm)
             policy.theta.grad = g
             optimizer.step()
@@ -103,7 +113,7 @@ def update(
     return read(seen)
 
 
-def read(seen: list[dict[str, Tensor]]) -> dict[str, Array]:
+def read(seen: list[dict[str, Tensor]]) -> Seen:
     """Bring the signals of all minibatches to the host in one copy."""
     scalars = torch.stack([torch.stack([s[name] for name in SIGNALS]) for s in seen])  # (M, 4)
     packed = torch.cat([scalars, torch.stack([s["log_r"] for s in seen])], 1).cpu().numpy()  # (M, 4 + B)

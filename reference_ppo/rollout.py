@@ -1,16 +1,16 @@
-"""Collect T steps of N environments into a buffer in host memory."""
+"""Collect T steps of N environments with the current policy."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
+from torch import Tensor
 
-from reference_ppo.envs.make import Spec, final_observations, successes
-from reference_ppo.gae import gae
+from reference_ppo.buffer import Buffer
+from reference_ppo.envs.make import final_observations
+from reference_ppo.episodes import Episodes
 from reference_ppo.normalize import Normalizer
 from reference_ppo.policy import Policy
 from reference_ppo.timing import Stages
@@ -18,120 +18,100 @@ from reference_ppo.timing import Stages
 Array = NDArray[np.float32]
 
 
-class Buffer:
-    """One rollout, in host memory. Time first: (T, N, ...)."""
-
-    def __init__(self, t: int, n: int, spec: Spec) -> None:
-        self.a_dim = 1 if spec.discrete else spec.act_dim
-        self.raw = np.zeros((t, n, spec.obs_dim), np.float32)  # observations as the environment gave them
-        self.s = np.zeros((t, n, spec.obs_dim), np.float32)  # normalised: what the policy saw
-        self.a = np.zeros((t, n, self.a_dim), np.float32)
-        self.log_p = np.zeros((t, n), np.float32)
-        self.v = np.zeros((t, n), np.float32)
-        self.r = np.zeros((t, n), np.float32)
-        self.terminated = np.zeros((t, n), bool)
-        self.truncated = np.zeros((t, n), bool)
-        self.next_v = np.zeros((t, n), np.float32)
-        self.advantage = np.zeros((t, n), np.float32)
-        self.returns = np.zeros((t, n), np.float32)
-
-    def estimate(self, gamma: float, lam: float) -> None:
-        """Fill `advantage` and `returns`."""
-        self.advantage, self.returns = gae(
-            self.r, self.v, self.next_v, self.terminated, self.truncated, gamma, lam
-        )
-
-    def rows(self) -> Array:
-        """Everything the update needs, one row per step: s | a | log pi_old | A | R, (T N, D + K + 3).
-
-        One array, so that one copy moves the batch to the device.
-        """
-        columns = (self.s, self.a, self.log_p[..., None], self.advantage[..., None], self.returns[..., None])
-        return np.concatenate(columns, -1).reshape(-1, self.s.shape[-1] + self.a_dim + 3)
-
-
-class Episodes:
-    """Returns and successes of finished episodes: all since the last `take`."""
-
-    def __init__(self, n: int) -> None:
-        self.running = np.zeros(n)
-        self.returns: list[float] = []
-        self.success: list[bool] = []
-
-    def add(self, r: NDArray[Any], done: NDArray[np.bool_], infos: dict[str, Any]) -> None:
-        """Account for one vector step."""
-        self.running += r
-        ended = np.flatnonzero(done)
-        if len(ended):
-            self.returns += self.running[ended].tolist()
-            self.running[ended] = 0.0
-            success = successes(infos, ended)
-            if success is not None:
-                self.success += success.tolist()
-
-    def take(self) -> tuple[list[float], list[bool]]:
-        """Hand over and forget."""
-        out = self.returns, self.success
-        self.returns, self.success = [], []
-        return out
-
-
 class Collector:
-    """Steps the environments with the current policy."""
+    """Steps N environments. A step has four parts, so that two groups of environments can take turns:
+
+    launch: queue the policy on the device; read: wait for its actions; send and recv: step the environments.
+    """
 
     def __init__(
         self, envs: VectorEnv, policy: Policy, normalizer: Normalizer, seeds: list[int], stages: Stages
     ) -> None:
         self.envs, self.policy, self.normalizer, self.stages = envs, policy, normalizer, stages
-        self.device = policy.theta.device
-        self.episodes = Episodes(envs.num_envs)
+        self.device, n = policy.theta.device, envs.num_envs
+        self.episodes = Episodes(n)
         first, _ = envs.reset(seed=seeds)  # type: ignore[arg-type]  # gymnasium takes a list too
         self.obs: Array = np.asarray(first, np.float32)  # (N, D)
+        self.keep = np.ones((n, 1), np.float32)  # 0 where an episode has just begun
+        self.state = torch.zeros((n, policy.state_size), device=self.device)
 
     def collect(self, buffer: Buffer, noise: Array) -> None:
         """Fill `buffer` (T, N). `noise` (T, N, K) was drawn on the host.
 
         Exactly one copy from the device per vector step, and one more per rollout for V of next states.
         """
-        spec, k = self.policy.spec, buffer.a_dim
-        final: list[Array] = []  # last observations of ended episodes, in the order of np.nonzero(done)
+        self.begin(buffer, noise)
         for t in range(len(noise)):
-            buffer.raw[t] = self.obs
-            buffer.s[t] = s = self.normalizer(self.obs)
-            out = self.act(np.concatenate([s, noise[t]], 1))  # (N, K + 2)
-            buffer.a[t], buffer.log_p[t], buffer.v[t] = out[:, :k], out[:, k], out[:, k + 1]
-            with self.stages("env"):
-                obs, r, terminated, truncated, infos = self.envs.step(spec.to_env(out[:, :k]))
-            buffer.r[t], buffer.terminated[t], buffer.truncated[t] = r, terminated, truncated
-            done = terminated | truncated
-            self.episodes.add(r, done, infos)
-            if done.any():
-                final.append(final_observations(infos, np.flatnonzero(done)))
-            self.obs = np.asarray(obs, np.float32)
-        self._next_values(buffer, final)
+            self.launch(t)
+            self.read(t)
+            self.send(t)
+            self.recv(t)
+        self.end()
 
-    def act(self, s_noise: Array) -> Array:
-        """Policy inference for all environments at once: one copy in, one copy out."""
+    def begin(self, buffer: Buffer, noise: Array) -> None:
+        """Start a rollout."""
+        self.buffer, self.noise = buffer, noise
+        self.final_obs: list[Array] = []  # of ended episodes, in the order of np.nonzero(done)
+        self.final_state: list[Tensor] = []
+        self.states: list[Tensor] = []  # the policy's memory at the start of every sequence
+
+    def launch(self, t: int) -> None:
+        """Policy inference for all environments at once: one copy in."""
+        b = self.buffer
+        b.raw[t], b.s[t], b.keep[t] = self.obs, self.normalizer(self.obs), self.keep[:, 0]
         with self.stages("transfer"):
-            x = torch.from_numpy(s_noise).to(self.device)
+            x = torch.from_numpy(np.concatenate([b.s[t], self.noise[t], self.keep], 1)).to(self.device)
+        if self.policy.state_size and t % self.policy.sequence == 0:
+            self.states.append(self.state)
         with self.stages("inference"), torch.no_grad():
-            out = self.policy.act(x)
-        with self.stages("transfer"):  # waits for the device: also holds the time its queue still needs
-            self.stages.device_to_host += 1
-            return out.cpu().numpy()
+            self.out, self.state = self.policy.act(x, self.state)
 
-    def _next_values(self, buffer: Buffer, final: list[Array]) -> None:
+    def read(self, t: int) -> None:
+        """One copy out. It waits for the device, so it also holds the time the device's queue still needs."""
+        b, k = self.buffer, self.buffer.a_dim
+        with self.stages("transfer"):
+            self.stages.device_to_host += 1
+            out = self.out.cpu().numpy()  # (N, K + 2)
+        b.a[t], b.log_p[t], b.v[t] = out[:, :k], out[:, k], out[:, k + 1]
+
+    def send(self, t: int) -> None:
+        """Hand the actions to the environments; worker processes start stepping."""
+        self.actions = self.policy.spec.to_env(self.buffer.a[t])
+        if hasattr(self.envs, "step_async"):
+            self.envs.step_async(self.actions)
+
+    def recv(self, t: int) -> None:
+        """The environments' answer. In-process environments step now."""
+        b = self.buffer
+        with self.stages("env"):
+            wait = getattr(self.envs, "step_wait", None)
+            answer = wait() if wait else self.envs.step(self.actions)
+        obs, b.r[t], b.terminated[t], b.truncated[t], infos = answer
+        self.obs = np.asarray(obs, np.float32)
+        done = b.terminated[t] | b.truncated[t]
+        self.keep = 1.0 - done[:, None].astype(np.float32)
+        self.episodes.add(b.r[t], done, infos)
+        if done.any():
+            ended = np.flatnonzero(done)
+            self.final_obs.append(final_observations(infos, ended))
+            if self.policy.state_size:
+                self.final_state.append(self.state[torch.from_numpy(ended).to(self.device)])
+            else:
+                self.final_state.append(self.state[: len(ended)])
+
+    def end(self) -> None:
         """V(s_{t+1}) of every step, with the final observation where an episode ended."""
-        n = self.envs.num_envs
-        states = np.concatenate([self.obs, *final])
+        n, b = self.envs.num_envs, self.buffer
+        states = np.concatenate([self.obs, *self.final_obs])  # (N + ended, D)
         # Fill up to a multiple of N: few different shapes, hence few kernels to compile on an NPU.
-        states = np.concatenate([states, np.zeros((-len(states) % n, states.shape[1]), np.float32)])
+        padding = -len(states) % n
+        states = np.concatenate([states, np.zeros((padding, states.shape[1]), np.float32)])
         with self.stages("transfer"):
             x = torch.from_numpy(self.normalizer(states)).to(self.device)
         with self.stages("inference"), torch.no_grad():
-            v = self.policy.value(x)
+            v = self.policy.value(x, torch.cat([self.state, *self.final_state, self.state[:padding]]))
         with self.stages("transfer"):
             values = v.cpu().numpy()
-        buffer.next_v[:-1], buffer.next_v[-1] = buffer.v[1:], values[:n]
-        done = buffer.terminated | buffer.truncated
-        buffer.next_v[done] = values[n : n + int(done.sum())]
+        b.next_v[:-1], b.next_v[-1] = b.v[1:], values[:n]
+        done = b.terminated | b.truncated
+        b.next_v[done] = values[n : n + int(done.sum())]

@@ -11,6 +11,7 @@ import torch
 from reference_ppo.envs.reach import ReachVectorEnv
 
 if TYPE_CHECKING:
+    from reference_ppo.rollout import Collector
     from reference_ppo.train import Trainer
 
 # Settings that may differ between a run and its continuation.
@@ -20,7 +21,6 @@ FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "ev
 def take(trainer: Trainer) -> dict[str, Any]:
     """Everything the next update depends on. Tensors are on the host."""
     adam = trainer.optimizer.state.get(trainer.policy.theta, {})
-    env = trainer.envs
     return {
         "format": "reference_ppo/1",
         "config": json.dumps(trainer.config.as_dict()),
@@ -33,12 +33,11 @@ def take(trainer: Trainer) -> dict[str, Any]:
                 "normalizer": trainer.normalizer.state(),
                 "noise_rng": trainer.noise_rng.bit_generator.state,
                 "order_rng": trainer.order_rng.bit_generator.state,
-                "running": trainer.collector.episodes.running.tolist(),
+                "running": [g.episodes.running.tolist() for g in trainer.groups],
                 "recent": list(trainer.recent),
             }
         ),
-        "obs": torch.from_numpy(trainer.collector.obs.copy()),
-        "envs": env.state() if isinstance(env, ReachVectorEnv) else None,
+        "groups": [group_state(group) for group in trainer.groups],
     }
 
 
@@ -71,7 +70,19 @@ def restore(trainer: Trainer, state: dict[str, Any]) -> None:
     trainer.noise_rng.bit_generator.state = host["noise_rng"]
     trainer.order_rng.bit_generator.state = host["order_rng"]
     trainer.recent.extend((r, s) for r, s in host["recent"])
-    if isinstance(trainer.envs, ReachVectorEnv):
-        trainer.envs.load(state["envs"])
-        trainer.collector.obs = state["obs"].numpy().copy()
-        trainer.collector.episodes.running = np.array(host["running"])
+    for group, group_saved, running in zip(trainer.groups, state["groups"], host["running"]):
+        if isinstance(group.envs, ReachVectorEnv):
+            group.envs.load(group_saved["env"])
+            group.obs, group.keep = group_saved["obs"].numpy().copy(), group_saved["keep"].numpy().copy()
+            group.state = group_saved["state"].to(theta.device)
+            group.episodes.running = np.array(running)
+
+
+def group_state(group: Collector) -> dict[str, Any]:
+    """One group of environments in the middle of its episodes."""
+    return {
+        "env": group.envs.state() if isinstance(group.envs, ReachVectorEnv) else "",
+        "obs": torch.from_numpy(group.obs.copy()),
+        "keep": torch.from_numpy(group.keep.copy()),
+        "state": group.state.cpu(),
+    }

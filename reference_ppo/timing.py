@@ -29,12 +29,12 @@ class Stages:
         finally:
             self.seconds[stage] += perf_counter() - start
 
-    def take(self) -> dict[str, float]:
-        """Seconds since the last call, with `other` for what no stage accounts for and `total`."""
+    def take(self) -> tuple[dict[str, float], int]:
+        """Since the last call: seconds by stage, `other` for the rest, `total`; copies back in vector steps."""
         now = perf_counter()
         out = dict(self.seconds)
         out["total"] = now - self.started
         out["other"] = max(0.0, out["total"] - sum(self.seconds.values()))
-        self.seconds = dict.fromkeys(STAGES, 0.0)
-        self.started = now
-        return out
+        copies, self.device_to_host = self.device_to_host, 0
+        self.seconds, self.started = dict.fromkeys(STAGES, 0.0), now
+        return out, copies

@@ -53,7 +53,7 @@ def test_resume_equals_going_on(tmp_path) -> None:
     for _ in range(2):
         second.iteration()
     assert theta(second).tobytes() == theta(whole).tobytes()
-    assert np.array_equal(second.collector.obs, whole.collector.obs)
+    assert np.array_equal(second.groups[0].obs, whole.groups[0].obs)
     assert second.steps == whole.steps
 
 

@@ -1,0 +1,119 @@
+"""Every public name under `torch.cuda`, by the table of what the real torch_npu wheels define."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from npudoctor.migrate.api import (
+    Api,
+    Change,
+    Edit,
+    Message,
+    ModuleContext,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    change,
+    lookup_api,
+    module_node,
+    resolved_api,
+)
+
+_SILENT = Text(
+    "without CUDA this raises nothing: it answers as if there were no accelerator, or does nothing",
+    "没有 CUDA 时不会报错，只会返回“没有加速器”或什么都不做",
+)
+_LOUD = Text("without CUDA this raises", "没有 CUDA 时会报错")
+_MISSING = Message(
+    title=Text(
+        "`{path}` has no counterpart in torch_npu {version}",
+        "torch_npu {version} 中没有与 `{path}` 对应的接口",
+    ),
+    cause=Text(
+        "of the wheels that were read, `{target}` is in: {present}",
+        "在已读取的 wheel 中，`{target}` 存在于：{present}",
+    ),
+    fix=Text(
+        "pair a torch_npu that has it, or replace the call", "请换用具备该接口的 torch_npu，或替换该调用"
+    ),
+    severity=Severity.WARNING,
+)
+_UNKNOWN = Message(
+    title=Text("`{path}` is not in the table of CUDA names", "CUDA 接口表中没有 `{path}`"),
+    cause=Text(
+        "it may be private or newer than the table, so nothing says what it becomes on an NPU",
+        "可能是私有接口或比表更新，无法确定其在 NPU 上的对应关系",
+    ),
+    fix=Text(
+        "look it up in the torch_npu documentation and change it by hand", "请查阅 torch_npu 文档并手工修改"
+    ),
+    severity=Severity.WARNING,
+)
+
+
+@functools.cache
+def _message(name: str) -> Message:
+    """The words for one row: its note where it has one."""
+    api = lookup_api(name)
+    assert api is not None
+    left = _SILENT if api.if_left == "silent" else _LOUD
+    en, zh = (text.replace("{", "{{").replace("}", "}}") for text in api.note)
+    cause = Text(f"{left.en}; {en}" if en else left.en, f"{left.zh}；{zh}" if zh else left.zh)
+    if api.action == "rewrite":
+        title = Text("`{path}` asks CUDA", "`{path}` 访问的是 CUDA")
+        return Message(title, cause, Text("use {target}", "改用 {target}"), sources=(api.source,))
+    title = Text("`{path}` cannot simply be renamed", "`{path}` 不能简单改名")
+    fix = Text(en or "see the page of this rule", zh or "参见该规则的说明页")
+    return Message(title, cause, fix, Severity.WARNING, (api.source,))
+
+
+def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
+    """Rename one `torch.cuda...` chain, or report why it cannot be renamed."""
+    assert isinstance(node, ast.Attribute)
+    path = resolved_api(ctx, node)
+    if path is None:
+        return
+    api = lookup_api(path)
+    version = ctx.settings.torch_npu
+    if api is None:
+        yield change(ctx, node, message=_UNKNOWN, path=path)
+        return
+    if api.action == "keep":
+        return
+    if api.action != "rewrite":
+        yield change(ctx, node, message=_message(api.name), path=path)
+    elif not api.available(version):
+        present = ", ".join(sorted(api.present_in)) or "-"
+        yield change(
+            ctx, node, message=_MISSING, path=path, target=api.target, version=version, present=present
+        )
+    else:
+        inner = module_node(ctx, node)
+        if inner is not None:  # behind an alias, the import statement is what changes
+            edits = _edits(ctx, node, inner, api)
+            yield change(ctx, node, *edits, message=_message(api.name), path=path, target=api.target)
+
+
+def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: Api) -> list[Edit]:
+    """`torch.cuda` -> `torch.npu` in the chain, and keywords that are named differently."""
+    torch_text = ctx.text(inner.value)
+    start, end = ctx.span(inner)
+    if api.target.startswith("torch.") and not api.target.startswith("torch.npu."):
+        return [Edit(start, ctx.span(node)[1], torch_text + api.target[len("torch") :])]
+    group = f"api{start}"
+    new = "accelerator_module" if ctx.settings.portable else f"{torch_text}.npu"
+    edits = [Edit(start, end, new, group)]
+    call = ctx.parent(node)
+    if isinstance(call, ast.Call) and call.func is node and not ctx.settings.portable:
+        names = dict(api.keywords)
+        for keyword in call.keywords:
+            if keyword.arg in names:
+                at, _ = ctx.span(keyword)
+                edits.append(Edit(at, at + len(keyword.arg or ""), names[keyword.arg or ""], group))
+    return edits
+
+
+RULE = Rule("NPU103", "cuda-api", _MISSING, Safety.SAFE, ("cuda",), (ast.Attribute,), run)
