@@ -45,15 +45,15 @@ def report(
     verdict, params = _verdict(found, findings, lang)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(
-        "check",
-        verdict,
-        params,
-        findings,
-        found.passed,
-        found.not_checked,
-        facts(machine),
-        dict(tables.dates),
-        _AGAIN if errors else _SMOKE,
+        command="check",
+        verdict=verdict,
+        params=params,
+        findings=findings,
+        passed=found.passed,
+        not_checked=found.not_checked,
+        facts=facts(machine),
+        tables=dict(tables.dates),
+        next_step=_AGAIN if errors else _SMOKE,
     )
 
 

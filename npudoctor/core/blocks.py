@@ -1,4 +1,4 @@
-"""Tables and bars that a command adds to its report; renderers draw them in their own form."""
+"""Tables, bars and answers that a command adds to its report; renderers draw them in their own form."""
 
 from __future__ import annotations
 
@@ -60,7 +60,20 @@ class Bars:
     bars: tuple[Bar, ...]
 
 
-Block = Union[Table, Bars]
+@dataclass(frozen=True)
+class Answer:
+    """A titled piece of an answer: labelled lines, then commands to copy.
+
+    Its texts are finished (`core.text.filled` or `verbatim`); the JSON form carries the
+    same data in `Report.extra`.
+    """
+
+    title: Text
+    lines: tuple[tuple[Text, Text], ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+Block = Union[Table, Bars, Answer]
 
 
 def cell_text(cell: Cell, lang: str) -> str:

@@ -1,13 +1,14 @@
-"""Draw the tables and bars of a report on a terminal."""
+"""Draw the tables, bars and answers of a report on a terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text as Line
 
-from npudoctor.core.blocks import Bars, Block, Table, cell_text
+from npudoctor.core.blocks import Answer, Bars, Block, Table, cell_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,8 @@ def draw(blocks: tuple[Block, ...], console: Console, lang: str) -> None:
     for block in blocks:
         if isinstance(block, Table):
             _table(block, console, lang)
+        elif isinstance(block, Answer):
+            _answer(block, console, lang)
         else:
             _bars(block, console, lang)
         console.print()
@@ -50,6 +53,17 @@ def _table(table: Table, console: Console, lang: str) -> None:
     console.print(grid)
     if table.note is not None:
         console.print(Line(table.note.render(lang), style="dim"))
+
+
+def _answer(answer: Answer, console: Console, lang: str) -> None:
+    console.print(Line(answer.title.render(lang), style="bold"))
+    for label, text in answer.lines:
+        line = Line(f"{label.render(lang)}: ", style="dim")
+        line.append(text.render(lang), style="not dim")
+        console.print(Padding(line, (0, 0, 0, 4)))
+    for command in answer.commands:
+        # A command is printed unwrapped, so that it can be copied from the terminal.
+        console.print(Line(f"    $ {command}", style="bold cyan"), soft_wrap=True)
 
 
 def _bars(block: Bars, console: Console, lang: str) -> None:

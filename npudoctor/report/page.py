@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npudoctor.core.blocks import Bars, Table, cell_text
+from npudoctor.core.blocks import Answer, Block, Table, cell_text
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Finding
 from npudoctor.core.text import Text
@@ -84,7 +84,14 @@ def render(report: Report, lang: str) -> str:
     )
 
 
-def _block(block: Table | Bars, lang: str) -> dict[str, Any]:
+def _block(block: Block, lang: str) -> dict[str, Any]:
+    if isinstance(block, Answer):
+        return {
+            "kind": "answer",
+            "title": block.title.render(lang),
+            "lines": [(label.render(lang), text.render(lang)) for label, text in block.lines],
+            "commands": block.commands,
+        }
     if isinstance(block, Table):
         marks = [*block.marks, *[""] * len(block.rows)]
         return {

@@ -52,7 +52,7 @@ def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | No
     for call in (n for n in ast.walk(owner) if isinstance(n, ast.Call)):
         name = ctx.qualified_name(call.func) or ""
         head, _, last = name.partition(".")
-        if head == "builtins" and (last in _SNOOPING or last in _SNOOPING_BARE and not call.args):
+        if head == "builtins" and (last in _SNOOPING or (last in _SNOOPING_BARE and not call.args)):
             return NAMESPACE
         if name in ("sys._getframe", "pdb.set_trace", "inspect.currentframe"):
             return NAMESPACE
@@ -108,7 +108,7 @@ def of_region(ctx: ModuleContext, region: LoopNode, place: ast.AST) -> Text | No
                 return UNBOUNDED
             if isinstance(above, ast.AsyncFor):
                 return GENERATOR
-        elif _is_try(above) or isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above):
+        elif _is_try(above) or (isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above)):
             return GUARDED
         elif isinstance(above, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
             return CLOSURE
@@ -125,7 +125,7 @@ def of_surroundings(ctx: ModuleContext, region: LoopNode, uses: list[ast.Name]) 
     for above in ctx.ancestors(region):
         if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
             return None
-        guarded = _is_try(above) or isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above)
+        guarded = _is_try(above) or (isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above))
         if guarded:
             body = getattr(above, "body", [])
             if child not in body or not all(_inside(ctx, use, body) for use in uses):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 # Libraries whose objects share method names with tensors; where one is imported, names prove less.
 _RIVALS = frozenset(
-    "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask tensorflow_probability"
-    .split()
+    ["pandas", "polars", "xarray", "tensorflow", "jax", "mxnet", "paddle", "cupy", "tinygrad", "mindspore", "sympy", "scipy", "dask", "tensorflow_probability"]
 )
 _ARITHMETIC = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
