@@ -23,6 +23,7 @@ BOOT = Path(__file__).parent / "children" / "boot.py"
 TAIL_LINES = 400
 LINE_LIMIT = 4000
 GRACE_S = 3.0
+BASE_ENV = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 
 Event = Mapping[str, Any]
 
@@ -76,8 +77,7 @@ def run(
     started = time.monotonic()
     full = {
         **os.environ,
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        **BASE_ENV,
         "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s),
         **(env or {}),
     }
@@ -92,14 +92,14 @@ def run(
         )
     except OSError as error:
         return ChildRun(tuple(command), (), (f"{command[0]}: {error.strerror or error}",), None, False, 0.0)
-    reader = _Reader(process, on_event)
+    reader = Reader(process, on_event)
     timed_out = False
     try:
         process.wait(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
     finally:
-        _end_group(process)  # also on Ctrl-C: nothing of ours outlives us
+        end_group(process)  # also on Ctrl-C: nothing of ours outlives us
     reader.finish()
     seconds = time.monotonic() - started
     return ChildRun(
@@ -107,7 +107,7 @@ def run(
     )
 
 
-class _Reader:
+class Reader:
     """Two threads that drain the pipes, so that a child can never block on a full one."""
 
     def __init__(self, process: subprocess.Popen[bytes], on_event: Callable[[Event], None] | None) -> None:
@@ -152,7 +152,7 @@ def parse_event(line: str) -> Event | None:
     return value if isinstance(value, dict) and isinstance(value.get("event"), str) else None
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """Stop the child and everything it started: politely, then by force."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:

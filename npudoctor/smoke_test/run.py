@@ -37,5 +37,6 @@ def smoke_test(plan: Plan, on_event: Callable[[Event], None] | None = None) -> R
         keep = engine.failure(results) is not None
         return summary.report(results, context)
     finally:
+        context.close()
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -14,6 +14,7 @@ from npudoctor.core.finding import Evidence, Finding
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import child
 from npudoctor.smoke_test.child import ChildRun, Event
+from npudoctor.smoke_test.worker import Worker
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PPO = PACKAGE.parent / "reference_ppo"
@@ -73,6 +74,7 @@ class Context:
         notes: values that a later stage needs from an earlier one (losses, checkpoint path).
         folder: scratch folder of this run.
         on_event: called with each event of each child, for progress.
+        workers: children that stay, by the variables they were started with (--quick).
     """
 
     plan: Plan
@@ -80,6 +82,7 @@ class Context:
     device: Device | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     on_event: Callable[[Event], None] | None = None
+    workers: dict[tuple[tuple[str, str], ...], Worker] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -91,9 +94,27 @@ class Context:
         self, module: str, *args: str, timeout_s: float, env: Mapping[str, str] | None = None
     ) -> ChildRun:
         """Run one program of `children/` under the interpreter under test."""
-        packages = {"npudoctor": PACKAGE, **({"reference_ppo": PPO} if PPO.is_dir() else {})}
-        command = child.program(self.plan.python, packages, f"{CHILDREN}.{module}", *args)
-        return child.run(command, timeout_s * self.plan.slower, self.environ(env), self.on_event)
+        env, limit = self.environ(env), timeout_s * self.plan.slower
+        if self.plan.quick:
+            return self._worker(env).run(module, args, limit)
+        return child.run(self.command(module, *args), limit, env, self.on_event)
+
+    def command(self, module: str, *args: str) -> list[str]:
+        """The command line that starts a program of `children/` under the interpreter under test."""
+        packages = {"npudoctor": PACKAGE, "reference_ppo": PPO}
+        return child.program(self.plan.python, packages, f"{CHILDREN}.{module}", *args)
+
+    def close(self) -> None:
+        """End the children that stay."""
+        for worker in self.workers.values():
+            worker.close()
+
+    def _worker(self, env: dict[str, str]) -> Worker:
+        # One child per set of variables: torch_npu reads some of them only once.
+        key = tuple(sorted(env.items()))
+        if key not in self.workers:
+            self.workers[key] = Worker(self.command("worker"), env, self.on_event)
+        return self.workers[key]
 
     def environ(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables set for every child.
@@ -103,7 +124,8 @@ class Context:
         one cannot stop a run that was asked not to use it.
         """
         env = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-        wanted = self.device.kind if self.device else self.plan.device
+        settled = self.device is not None and self.notes.get("has_torch_npu")
+        wanted = self.kind if settled else self.plan.device
         if wanted in ("cpu", "sim"):
             env["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         return {**env, **(extra or {})}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-import traceback
 
-from npudoctor.smoke_test.children.common import Clock, emit, open_device, wait
+from npudoctor.smoke_test.children.common import Clock, emit, guarded, open_device, wait
 
 
-def main(name: str) -> None:
+def job(args: list[str]) -> int:
+    """Add on the device, copy there and back."""
     import torch
 
     clock = Clock()
-    device = open_device(name)
+    device = open_device(args[0])
     opened = clock.seconds()
     x = torch.ones(2, 2, device=device)
     y = x + torch.ones(2, 2, device=device)
@@ -27,11 +27,8 @@ def main(name: str) -> None:
     z = torch.randn(64, 64)
     back = z.to(device).cpu()
     emit("copy", same=bool(torch.equal(z, back)), bytes=z.numel() * z.element_size())
+    return 0
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1])
-    except BaseException as error:
-        emit("failed", error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-        sys.exit(1)
+    sys.exit(guarded(job, sys.argv[1:]))

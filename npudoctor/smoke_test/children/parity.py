@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
 from typing import Any
 
-from npudoctor.smoke_test.children.common import emit, open_device, wait
+from npudoctor.smoke_test.children.common import emit, guarded, open_device, wait
 
 
-def main(name: str, rows_path: str, seed: int) -> None:
+def job(args: list[str]) -> int:
+    """Compare every row of the file in every type it names."""
     import torch
 
+    name, rows_path, seed = args[0], args[1], int(args[2])
     device = open_device(name)
     with open(rows_path, encoding="utf-8") as stream:
         rows = json.load(stream)
@@ -33,6 +34,7 @@ def main(name: str, rows_path: str, seed: int) -> None:
                 result = {"error": f"{type(error).__name__}: {first}"[:400]}
             emit("op", op=row["op"], dtype=dtype, rtol=float(row["rtol"]), **result)
     emit("done", device=str(device), rows=len(rows))
+    return 0
 
 
 def draw(kind: str, generator: Any) -> Any:
@@ -154,8 +156,4 @@ def clipped_gradients(*gradients: Any) -> Any:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    except BaseException as problem:
-        emit("failed", error=f"{type(problem).__name__}: {problem}", trace=traceback.format_exc())
-        sys.exit(1)
+    sys.exit(guarded(job, sys.argv[1:]))

@@ -12,12 +12,13 @@ import platform
 import sys
 import traceback
 
-from npudoctor.smoke_test.children.common import emit
+from npudoctor.smoke_test.children.common import emit, guarded
 
 FALLBACK_VARIABLE = b"TORCH_NPU_FALLBACK_CPU_DISABLE"
 
 
-def main() -> None:
+def job(args: list[str]) -> int:
+    """Emit what is known; a failed import is an answer, not a failure of the probe."""
     emit(
         "python",
         version=platform.python_version(),
@@ -29,7 +30,7 @@ def main() -> None:
         import torch
     except BaseException as error:  # a broken backend may raise anything, SystemExit included
         emit("failed", module="torch", error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-        return
+        return 0
     emit("torch", version=torch.__version__, file=torch.__file__)
     try:
         if not hasattr(torch, "npu") and installed("torch_npu"):
@@ -42,6 +43,7 @@ def main() -> None:
             error=f"{type(error).__name__}: {error}",
             trace=traceback.format_exc(),
         )
+    return 0
 
 
 def report_npu(torch: object) -> None:
@@ -81,4 +83,4 @@ def _contains(path: str, needle: bytes) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(job, sys.argv[1:]))

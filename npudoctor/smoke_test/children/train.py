@@ -7,13 +7,13 @@ the events of `reference_ppo` (see its README). The first run that fails ends th
 from __future__ import annotations
 
 import sys
-import traceback
 
-from npudoctor.smoke_test.children.common import emit, open_device
+from npudoctor.smoke_test.children.common import emit, guarded, open_device
 
 
-def main(name: str, runs: list[list[str]]) -> int:
-    device = open_device(name)
+def job(args: list[str]) -> int:
+    """Open the device, then train once per option list."""
+    device, runs = open_device(args[0]), split(args[1:])
     from reference_ppo.cli import main as train
 
     for number, options in enumerate(runs):
@@ -37,8 +37,4 @@ def split(words: list[str]) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1], split(sys.argv[2:])))
-    except Exception as error:
-        emit("failed", error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-        sys.exit(1)
+    sys.exit(guarded(job, sys.argv[1:]))

@@ -51,6 +51,7 @@ def run(context: Context) -> Outcome:
     if problem is not None:
         return failed(Phrase(problem.title, problem.params), problem, child, facts=facts)
     context.device = Device(kind, _label(kind, facts), "auto" if context.plan.device == "auto" else "user")
+    context.notes["has_torch_npu"] = facts["torch_npu"] != "-"
     context.notes["strict_fallback"] = facts["strict_fallback"]
     evidence = (
         Evidence("sys.executable", str(python["executable"])),

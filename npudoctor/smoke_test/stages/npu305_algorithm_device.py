@@ -38,12 +38,6 @@ _DIFFERENT_FIX = Text(
     "run with reduced precision off (torch.npu.matmul.allow_hf32 = False), and compare again",
     "关闭低精度（torch.npu.matmul.allow_hf32 = False）后再比较",
 )
-_QUICK = Text("--quick on the CPU: stage 4 was this run", "CPU 上的 --quick：第 4 阶段即为此运行")
-
-
-def wanted(context: Context) -> Phrase | None:
-    """A CPU run is compared with itself, which only shows that it is deterministic."""
-    return Phrase(_QUICK) if context.kind == "cpu" and context.plan.quick else None
 
 
 def run(context: Context) -> Outcome:
@@ -118,5 +112,4 @@ STAGE = Stage(
     slug="algorithm-device",
     title=Text("algorithm on the device", "设备上的算法"),
     run=run,
-    wanted=wanted,
 )

@@ -50,14 +50,11 @@ _FLAT_FIX = Text(
 def run(context: Context) -> Outcome:
     """Train until the target or the end of the budget."""
     limit = learning_seconds(context)
-    if "learning" in context.notes:
-        only, child = context.notes["learning"]
-    else:
-        child = train(context, context.kind, learning_options(context), timeout_s=limit + 120.0)
-        runs = runs_of(child)
-        if not runs or not child.ended_well:
-            return causes.no_result(_CODE, child, context)
-        only = runs[0]
+    child = train(context, context.kind, learning_options(context), timeout_s=limit + 120.0)
+    runs = runs_of(child)
+    if not runs or not child.ended_well:
+        return causes.no_result(_CODE, child, context)
+    only = runs[0]
     health = only.updates[-1]["health"]
     facts = {
         "success": number(only.end["success_rate"]),

@@ -39,12 +39,12 @@ _DIFFERENT_CAUSE = Text(
 def run(context: Context) -> Outcome:
     """Whole run, first half, second half; then load on the CPU what a device saved.
 
-    The second half runs in a fresh process, so that nothing can survive outside the file;
-    with --quick it shares the process of the others.
+    Without --quick the second half runs in a fresh process, so that nothing can survive
+    outside the file.
     """
     path = str(context.folder / "checkpoint.pt")
-    jobs = [(*_SHAPE, *_WHOLE), (*_SHAPE, *_HALF, "--checkpoint", path), (*_SHAPE, *_WHOLE, "--resume", path)]
-    groups = [jobs] if context.plan.quick else [jobs[:2], jobs[2:]]
+    full, half = (*_SHAPE, *_WHOLE), (*_SHAPE, *_HALF, "--checkpoint", path)
+    groups = ((full, half), ((*full, "--resume", path),))
     done: list[Run] = []
     for group in groups:
         child = train(context, context.kind, *group, timeout_s=_TIMEOUT_S)
