@@ -32,6 +32,19 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Block:
+    """A titled piece of an answer: labelled lines, then commands to copy.
+
+    Its texts are finished (`core.text.filled` or `verbatim`); the JSON form carries the
+    same data in `Report.extra`.
+    """
+
+    title: Text
+    lines: tuple[tuple[Text, Text], ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """Findings ordered by root cause, and what they rest on.
 
@@ -43,6 +56,7 @@ class Report:
         passed: units that ran and had nothing to say.
         not_checked: units whose facts could not be known; never counted as passed.
         facts: summary lines.
+        blocks: pieces of an answer that is not about faults (sets that fit, a page).
         tables: name of each data table used -> its date.
         next_step: the sensible next command, as text.
         extra: command-specific machine-readable data for the JSON form.
@@ -56,6 +70,7 @@ class Report:
     passed: tuple[Unit, ...] = ()
     not_checked: tuple[Unit, ...] = ()
     facts: tuple[Fact, ...] = ()
+    blocks: tuple[Block, ...] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
     next_step: Text | None = None
     extra: Mapping[str, object] = field(default_factory=dict)

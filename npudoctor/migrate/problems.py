@@ -66,6 +66,14 @@ _GENERATED = Message(
     Severity.NOTE,
 )
 
+_CELL = Message(
+    Text("notebook not migrated in full: {reason}", "Notebook 未完全迁移：{reason}"),
+    Text("this part is not Python that can be read, so it was left as it is",
+         "该部分不是可以读取的 Python，保持原样"),
+    Text("mend the cell, or migrate it by hand", "请修正该单元格，或手工迁移"),
+    Severity.WARNING,
+)
+
 UNITS = {
     "NPU190": ("file-not-read", _NOT_READ),
     "NPU191": ("file-not-text", _NOT_TEXT),
@@ -75,6 +83,7 @@ UNITS = {
     "NPU195": ("file-analysis-failed", _CRASHED),
     "NPU196": ("cuda-source-file", _CUDA_SOURCE),
     "NPU197": ("generated-file", _GENERATED),
+    "NPU198": ("notebook-not-read", _CELL),
 }
 
 # Titles for the reasons that we name ourselves; any other reason is the system's own message.

@@ -96,9 +96,11 @@ def report_of(outcome: TreeOutcome, changes: Changes, intent: Intent) -> Report:
 def known_codes() -> set[str]:
     """Every code that a migration can report."""
     from npudoctor.migrate.engine import PROBLEM, UNUSED, all_rules
+    from npudoctor.migrate.idioms import all_idioms
     from npudoctor.migrate.problems import UNITS
 
-    return {PROBLEM, UNUSED, *UNITS, *(rule.code for rule in all_rules())}
+    rules, idioms = {rule.code for rule in all_rules()}, {idiom.code for idiom in all_idioms()}
+    return {PROBLEM, UNUSED, *UNITS, *rules, *idioms}
 
 
 def _verdict(changes: Changes, left: int, written: bool) -> Text:

@@ -6,6 +6,7 @@ A language takes decoded text and gives a `FileResult`; it performs no I/O.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,3 +53,20 @@ def languages() -> Mapping[str, Language]:
 
     found = [module.LANGUAGE for module in unit_modules(lang) if hasattr(module, "LANGUAGE")]
     return {language.kind: language for language in found}
+
+
+@functools.cache
+def _words() -> re.Pattern[bytes]:
+    """Anything an idiom starts from."""
+    from npudoctor.migrate.idioms import npu178_nvidia_command as commands
+    from npudoctor.migrate.idioms import npu180_cuda_package as packages
+
+    words = {"cuda", "nvidia", "nccl", "gpu", "torch", "cublas", "cu1", "npudoctor"}
+    words |= set(packages.packages()) | set(commands.TOOLS)
+    spelled = sorted(re.escape(word).replace(r"\-", "[-_.]") for word in words)
+    return re.compile("|".join(spelled).encode("ascii"), re.IGNORECASE)
+
+
+def wanted_words(data: bytes) -> bool:
+    """Whether a file that is not Python may hold an idiom."""
+    return _words().search(data) is not None
