@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 
+from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Finding, Fix, Place, Safety, Severity
 from npudoctor.core.text import Text
 from npudoctor.migrate import edits as splice
@@ -170,6 +171,10 @@ def migrate_source(
         return run.result()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return _problem(text, path, _NOT_PARSED, _reason(error), _line_of(error))
+    except UserError:
+        raise
+    except Exception as error:  # a fault of one rule must not cost the user the other files
+        return _problem(text, path, _UNSTABLE, f"internal error {type(error).__name__}: {error}")
 
 
 def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:

@@ -89,6 +89,9 @@ _BACKEND_ARGUMENT = {
     "torch.distributed.is_backend_available": 0,
 }
 _WITH_DEFAULT = {"get": 1, "setdefault": 1, "pop": 1, "getenv": 1}
+_SPEECH = frozenset(
+    {"debug", "info", "warning", "warn", "error", "critical", "log", "exception", "add_text", "write"}
+)
 _OPTION_CALLS = ("add_argument", "option", "Option", "Argument", "add_option")
 _FIELD_CALLS = ("field", "Field", "attrib", "ib")
 
@@ -115,7 +118,7 @@ class Vocabulary:
 
 
 DEVICE = Vocabulary(
-    _DEVICE_NAME, _DEVICE_LIST, _DEVICE_ARGUMENT, frozenset({"to", "to_empty", "_apply_device"})
+    _DEVICE_NAME, _DEVICE_LIST, _DEVICE_ARGUMENT, frozenset({"to", "to_empty", "cuda", "npu"})
 )
 BACKEND = Vocabulary(_BACKEND_NAME, None, _BACKEND_ARGUMENT)
 
@@ -233,6 +236,8 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.PRODUCER if voc.arguments[path] == index else Role.DATA
     if is_foreign(ctx, call.func):
         return Role.DATA
+    if path in ("builtins.print", "warnings.warn") or _is_speech(call.func):
+        return Role.DATA
     if path == "builtins.getattr" and index == 2:
         return Role.PRODUCER if voc.fits(_string(call.args[1])) else Role.UNKNOWN
     if isinstance(call.func, ast.Attribute):
@@ -245,6 +250,13 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
             return Role.PRODUCER if voc.fits(_string(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
     return Role.PRODUCER if voc.fits(name) else Role.UNKNOWN
+
+
+def _is_speech(func: ast.expr) -> bool:
+    """`logger.info(...)`, `writer.add_text(...)`, `raise ValueError(...)`: words for people."""
+    if isinstance(func, ast.Attribute):
+        return func.attr in _SPEECH
+    return isinstance(func, ast.Name) and func.id.endswith(("Error", "Warning", "Exception"))
 
 
 def parameter_name(ctx: ModuleContext, call: ast.Call, index: int) -> str | None:

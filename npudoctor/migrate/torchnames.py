@@ -122,8 +122,18 @@ def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
             "builtins.hasattr",
             "importlib.util.find_spec",
         )
-        if probe or (const.value == "npu" and role_of(ctx, const) is not Role.UNKNOWN):
+        chosen = const.value == "npu" and role_of(ctx, const) not in (Role.UNKNOWN, Role.PRODUCER)
+        if probe or chosen or (const.value == "npu" and _in_ternary(ctx, const)):
             yield const
+
+
+def _in_ternary(ctx: ModuleContext, node: ast.AST) -> bool:
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+    return False
 
 
 def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
