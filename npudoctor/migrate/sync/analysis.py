@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from npudoctor.migrate.facts.sync_calls import heat_by_name
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.loops import Loops
+from npudoctor.migrate.sync.devices import Devices
 from npudoctor.migrate.sync.drain import Drain, Drains
 from npudoctor.migrate.sync.forms import ScalarRead
+from npudoctor.migrate.sync.index import Indices, Upload
+from npudoctor.migrate.sync.rows import Row, Rows
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -28,11 +31,23 @@ class Analysis:
         self.ctx = ctx
         self.loops = Loops(ctx, heat_by_name(ctx.project))
         self.values = Values(ctx)
+        self.devices = Devices(ctx, self.values)
 
     @functools.cached_property
     def drains(self) -> list[Drain]:
         """Reads collected in a loop and used after it."""
         return Drains(self.ctx, self.loops, self.values).find()
+
+    @functools.cached_property
+    def uploads(self) -> list[Upload]:
+        """NumPy indices used on several tensors."""
+        return Indices(self.ctx, self.values, self.devices).find()
+
+    @functools.cached_property
+    def rows(self) -> list[Row]:
+        """Scalar reads in a row; those that a drain moves out of a loop are not among them."""
+        taken: set[ast.AST] = {s.read.node for d in self.drains if d.refusal is None for s in d.sites}
+        return Rows(self.ctx, self.values, self.devices, taken).find()
 
     def may_be_tensor(self, read: ScalarRead) -> bool:
         """Whether a scalar read could touch the device: not proved, but nothing speaks against it.
