@@ -13,18 +13,32 @@ from npudoctor.core.finding import Safety, Severity
 from npudoctor.core.text import Text
 from npudoctor.migrate.apitable import Api
 from npudoctor.migrate.apitable import lookup as lookup_api
+from npudoctor.migrate.calls import argument, has_spread, is_true, keyword_of, string_of
 from npudoctor.migrate.compare import carrier, is_device, is_fed, other_side, other_side_of
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.names import Binding, Scope
-from npudoctor.migrate.positions import BACKEND, DEVICE, Role, Vocabulary, name_of_place, role_of
+from npudoctor.migrate.positions import (
+    BACKEND,
+    DEVICE,
+    FOREIGN_ROOTS,
+    Role,
+    Vocabulary,
+    is_device_name,
+    name_of_place,
+    name_of_target,
+    option_name,
+    outermost,
+    role_of,
+)
 from npudoctor.migrate.project import Fact, ProjectIndex
 from npudoctor.migrate.settings import STYLES, Settings
 from npudoctor.migrate.style import can_pick, device_literal
 from npudoctor.migrate.torchnames import (
     import_places,
     imports_npu,
+    is_chain_end,
     is_dual,
     is_torch_project,
     literals,
@@ -36,6 +50,7 @@ from npudoctor.migrate.torchnames import (
 __all__ = [
     "BACKEND",
     "DEVICE",
+    "FOREIGN_ROOTS",
     "STYLES",
     "Api",
     "Binding",
@@ -55,25 +70,35 @@ __all__ = [
     "Severity",
     "Text",
     "Vocabulary",
+    "argument",
     "can_pick",
     "carrier",
     "change",
     "device_literal",
     "edit",
+    "has_spread",
     "import_places",
     "imports_npu",
+    "is_chain_end",
     "is_device",
+    "is_device_name",
     "is_dual",
     "is_fed",
     "is_torch_project",
+    "is_true",
+    "keyword_of",
     "literals",
     "lookup_api",
     "module_node",
     "name_of_place",
+    "name_of_target",
+    "option_name",
     "other_side",
     "other_side_of",
+    "outermost",
     "resolved_api",
     "role_of",
+    "string_of",
     "uses_npu",
 ]
 

@@ -115,7 +115,7 @@ class Vocabulary:
 
 
 DEVICE = Vocabulary(
-    _DEVICE_NAME, _DEVICE_LIST, _DEVICE_ARGUMENT, frozenset({"to", "to_empty", "_apply_device"})
+    _DEVICE_NAME, _DEVICE_LIST, _DEVICE_ARGUMENT, frozenset({"to", "to_empty", "cuda", "npu"})
 )
 BACKEND = Vocabulary(_BACKEND_NAME, None, _BACKEND_ARGUMENT)
 

@@ -12,6 +12,7 @@ from npudoctor.migrate.api import (
     Edit,
     Message,
     ModuleContext,
+    Role,
     Rule,
     Safety,
     Severity,
@@ -20,6 +21,7 @@ from npudoctor.migrate.api import (
     lookup_api,
     module_node,
     resolved_api,
+    role_of,
 )
 
 _SILENT = Text(
@@ -52,6 +54,23 @@ _UNKNOWN = Message(
     ),
     severity=Severity.WARNING,
 )
+
+
+_GRAPH = Message(
+    title=Text("`{path}` belongs to a graph capture", "`{path}` 属于图捕获代码块"),
+    cause=Text(
+        "the capture itself cannot simply be renamed, and moving only its streams would split the block over "
+        "two devices",
+        "图捕获本身不能简单改名，而只迁移其中的流会使同一代码块分属两种设备",
+    ),
+    fix=Text(
+        "move the whole block by hand (torch.npu.NPUGraph, torch.npu.graph), or run it without a graph",
+        "请手工迁移整个代码块（torch.npu.NPUGraph、torch.npu.graph），或不使用图捕获",
+    ),
+    severity=Severity.WARNING,
+)
+_GRAPH_NAMES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
+_GRAPH_PARTNERS = frozenset({"Stream", "stream", "current_stream", "set_stream", "default_stream"})
 
 
 @functools.cache
@@ -90,11 +109,44 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(
             ctx, node, message=_MISSING, path=path, target=api.target, version=version, present=present
         )
-    else:
+    elif _in_graph_block(ctx, node, api):
+        yield change(ctx, node, message=_GRAPH, path=path)
+    elif not _chooses_simulator_device(ctx, node) and not _is_default_type(ctx, node):
         inner = module_node(ctx, node)
         if inner is not None:  # behind an alias, the import statement is what changes
             edits = _edits(ctx, node, inner, api)
             yield change(ctx, node, *edits, message=_message(api.name), path=path, target=api.target)
+
+
+def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
+    """Streams beside a graph capture: half of a block on each device is worse than none."""
+    if api.name.rsplit(".", 1)[-1] not in _GRAPH_PARTNERS:
+        return False
+    unit = ctx.enclosing_function(node)
+    return any(
+        (ctx.qualified_name(other) or "") in _GRAPH_NAMES and ctx.enclosing_function(other) is unit
+        for other in ctx.nodes(ast.Attribute)
+    )
+
+
+def _chooses_simulator_device(ctx: ModuleContext, node: ast.AST) -> bool:
+    """`sim_device="cuda:0" if torch.cuda.is_available() else "cpu"`: the question goes with the string."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            words = [
+                n for n in ast.walk(above) if isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
+            ]
+            return bool(words) and all(role_of(ctx, word) is Role.DATA for word in words)
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _is_default_type(ctx: ModuleContext, node: ast.AST) -> bool:
+    return any(
+        isinstance(above, ast.Call) and ctx.called_name(above) == "torch.set_default_tensor_type"
+        for above in ctx.ancestors(node)
+    )
 
 
 def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: Api) -> list[Edit]:
