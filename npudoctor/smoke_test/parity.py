@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from npudoctor.core.blocks import Phrase
@@ -65,11 +66,18 @@ _FALLBACK_FIX = Text(
 )
 _NO_DTYPE = Text("{dtype} does not work on this device", "该设备不支持 {dtype}")
 _NO_DTYPE_CAUSE = Text(
-    "{count} of {total} operators refuse {dtype} ({first}: {message}), while float32 works. Chips before "
-    "the 910B "
-    "generation, the 310P among them, have no bfloat16",
-    "{total} 个算子中有 {count} 个不接受 {dtype}（{first}：{message}），而 float32 正常。910B 之前的芯片（"
-    "如 310P）没有 bfloat16",
+    "{count} of {total} operators refuse {dtype} ({first}: {message}), while float32 works. {why}",
+    "{total} 个算子中有 {count} 个不接受 {dtype}（{first}：{message}），而 float32 正常。{why}",
+)
+_OLD_CHIP = Text(
+    "Chips before the 910B generation, the 310P among them, have no bfloat16",
+    "910B 之前的芯片（如 310P）没有 bfloat16",
+)
+_SOME_DTYPE = Text("{dtype}: {count} operators cannot run: {ops}", "{dtype}：{count} 个算子无法运行：{ops}")
+_UNSIMULATED = Text("the simulated NPU lacks {count} operators: {ops}", "模拟 NPU 缺少 {count} 个算子：{ops}")
+_UNSIMULATED_CAUSE = Text(
+    "this is a limit of the simulation ({message}) and says nothing about hardware",
+    "这是模拟的局限（{message}），与硬件无关",
 )
 _NO_DTYPE_FIX = Text(
     "train in float32, or in float16 with loss scaling", "使用 float32 训练，或使用带 loss scaling 的 float16"
@@ -104,17 +112,21 @@ def judge(
         kind: `npu`, `cpu` or `sim`; on the CPU the reference is float64.
     """
     reference = "CPU float64" if kind == "cpu" else "CPU float32"
+    missing = {e["op"]: e for e in ops if kind == "sim" and "NotImplementedError" in str(e.get("error"))}
+    ops = [e for e in ops if e["op"] not in missing]
     plain = [e for e in ops if e["dtype"] == "float32"]
     bad = [e for e in plain if e.get("error")]
     wrong = sorted((e for e in plain if not e.get("error") and excess(e) > 1), key=excess, reverse=True)
     low = {dtype: [e for e in ops if e["dtype"] == dtype] for dtype in LOW_PRECISION_RTOL}
     works = {dtype: bool(events) and not any(e.get("error") for e in events) for dtype, events in low.items()}
-    notes = [*_fallbacks(code, fallen, strict), *_low_precision(code, low)]
+    notes = [*_unsimulated(code, missing), *_fallbacks(code, fallen, strict), *_low_precision(code, low)]
+    log = (*log, *(f"{e['op']} ({e['dtype']}): {e['error']}" for e in ops if e.get("error")))
     facts = {
         "operators": len(plain),
         "reference": reference,
         "strict_fallback": strict,
         "fallbacks": list(fallen),
+        "not_simulated": sorted(missing),
         "dtypes": {"float32": not bad, "int64": not bad, "bool": not bad, **works},
         "errors": {f"{e['op']}/{e['dtype']}": e.get("error") or largest(e) for e in ops},
     }
@@ -151,7 +163,7 @@ def excess(event: Event) -> float:
 
 def _failure(code: str, bad: list[Event], wrong: list[Event], params: dict[str, Any], kind: str) -> Finding:
     if bad:
-        params.update(count=len(bad), ops=_names(bad), first=bad[0]["op"], message=bad[0]["error"])
+        params.update(count=len(bad), ops=_names(bad), first=bad[0]["op"], message=sentence(bad[0]))
         fixes = (Fix(_RAISED_FIX, ("npudoctor check",)),) if kind == "npu" else ()
         return Finding(
             code,
@@ -200,6 +212,16 @@ def _fallbacks(code: str, fallen: Sequence[str], strict: bool) -> Iterator[Findi
         )
 
 
+def _unsimulated(code: str, missing: Mapping[str, Event]) -> Iterator[Finding]:
+    if missing:
+        params = {
+            "count": len(missing),
+            "ops": ", ".join(missing),
+            "message": sentence(next(iter(missing.values()))),
+        }
+        yield Finding(code, "not-simulated", Severity.NOTE, _UNSIMULATED, _UNSIMULATED_CAUSE, params=params)
+
+
 def _low_precision(code: str, low: dict[str, list[Event]]) -> Iterator[Finding]:
     for dtype, events in low.items():
         refused = [e for e in events if e.get("error")]
@@ -207,29 +229,39 @@ def _low_precision(code: str, low: dict[str, list[Event]]) -> Iterator[Finding]:
         loose = [e for e in events if not e.get("error") and largest(e) > limit]
         params: dict[str, Any] = {"dtype": dtype, "total": len(events), "limit": limit}
         if refused:
-            params.update(count=len(refused), first=refused[0]["op"], message=refused[0]["error"])
-            yield Finding(
-                code,
-                f"no-{dtype}",
-                Severity.NOTE,
-                _NO_DTYPE,
-                _NO_DTYPE_CAUSE,
-                params=params,
-                fixes=(Fix(_NO_DTYPE_FIX),),
-                sources=(_BF16_URL,),
-            )
+            yield _refused(code, refused, params)
         elif loose:
             worst = max(loose, key=largest)
             params.update(count=len(loose), ops=_names(loose), first=worst["op"], error=largest(worst))
+            fix = (Fix(_LOOSE_FIX),)
             yield Finding(
-                code,
-                f"loose-{dtype}",
-                Severity.WARNING,
-                _LOOSE,
-                _LOOSE_CAUSE,
-                params=params,
-                fixes=(Fix(_LOOSE_FIX),),
+                code, f"loose-{dtype}", Severity.WARNING, _LOOSE, _LOOSE_CAUSE, params=params, fixes=fix
             )
+
+
+def _refused(code: str, refused: list[Event], params: dict[str, Any]) -> Finding:
+    dtype = params["dtype"]
+    why = _OLD_CHIP if dtype == "bfloat16" else ""
+    params.update(
+        count=len(refused), ops=_names(refused), first=refused[0]["op"], message=sentence(refused[0]), why=why
+    )
+    # One operator without the type is a gap; most of them without it is the chip.
+    whole = 2 * len(refused) > params["total"]
+    return Finding(
+        code,
+        f"no-{dtype}" if whole else f"some-{dtype}",
+        Severity.NOTE if whole else Severity.WARNING,
+        _NO_DTYPE if whole else _SOME_DTYPE,
+        _NO_DTYPE_CAUSE,
+        params=params,
+        fixes=(Fix(_NO_DTYPE_FIX),),
+        sources=(_BF16_URL,) if dtype == "bfloat16" else (),
+    )
+
+
+def sentence(event: Event) -> str:
+    """The first sentence of what an operator raised."""
+    return re.split(r"(?<=[^.\d])\. ", str(event["error"]))[0][:200]
 
 
 def _names(events: Sequence[Event]) -> str:
@@ -238,4 +270,6 @@ def _names(events: Sequence[Event]) -> str:
 
 
 def _quoted(events: Sequence[Event]) -> tuple[Evidence, ...]:
-    return tuple(Evidence(str(e["op"]), str(e.get("error") or f"{largest(e):.2e}")) for e in events[:6])
+    return tuple(
+        Evidence(str(e["op"]), sentence(e) if e.get("error") else f"{largest(e):.2e}") for e in events[:6]
+    )
