@@ -13,8 +13,8 @@ from npudoctor.smoke_test.child import Event
 from npudoctor.smoke_test.stage import Outcome, Status, passed
 
 # Relative to the largest reference value. Twice the largest error that the CPU itself shows
-# on these rows in these types (1.0e-2 and 1.5e-3 on 2026-11-30, torch 2.13.0), rounded up.
-LOW_PRECISION_RTOL = {"bfloat16": 2e-2, "float16": 4e-3}
+# on these rows in these types over six seeds (1.4e-2 and 2.7e-3 on 2026-11-30, torch 2.13.0).
+LOW_PRECISION_RTOL = {"bfloat16": 3e-2, "float16": 6e-3}
 _STRICT_URL = (
     "https://github.com/Ascend/pytorch/blob/0269235beaaebbe307fc35b6a74c82dfd4cbbfb2/docs/zh/api/"
     "environment_variable/op_execution/TORCH_NPU_FALLBACK_CPU_DISABLE.md"
@@ -52,7 +52,7 @@ _RAISED_FIX = Text(
     "check that the operator package of this chip is installed beside the CANN toolkit",
     "检查与该芯片对应的算子包是否与 CANN toolkit 一同安装",
 )
-_FALLBACK = Text("{count} operators fall back to the CPU: {ops}", "{count} 个算子回退到 CPU 执行：{ops}")
+_FALLBACK = Text("computed on the CPU instead of the device: {ops}", "在 CPU 而非设备上执行的算子：{ops}")
 _FALLBACK_CAUSE = Text(
     "there is no NPU kernel for them: each call copies its inputs to the host, computes there and copies "
     "back, two "
@@ -73,8 +73,8 @@ _OLD_CHIP = Text(
     "Chips before the 910B generation, the 310P among them, have no bfloat16",
     "910B 之前的芯片（如 310P）没有 bfloat16",
 )
-_SOME_DTYPE = Text("{dtype}: {count} operators cannot run: {ops}", "{dtype}：{count} 个算子无法运行：{ops}")
-_UNSIMULATED = Text("the simulated NPU lacks {count} operators: {ops}", "模拟 NPU 缺少 {count} 个算子：{ops}")
+_SOME_DTYPE = Text("cannot run in {dtype}: {ops}", "无法以 {dtype} 运行：{ops}")
+_UNSIMULATED = Text("operators that the simulated NPU lacks: {ops}", "模拟 NPU 缺少的算子：{ops}")
 _UNSIMULATED_CAUSE = Text(
     "this is a limit of the simulation ({message}) and says nothing about hardware",
     "这是模拟的局限（{message}），与硬件无关",
@@ -82,10 +82,7 @@ _UNSIMULATED_CAUSE = Text(
 _NO_DTYPE_FIX = Text(
     "train in float32, or in float16 with loss scaling", "使用 float32 训练，或使用带 loss scaling 的 float16"
 )
-_LOOSE = Text(
-    "{dtype}: {count} operators are less exact than on the CPU: {ops}",
-    "{dtype}：{count} 个算子精度低于 CPU：{ops}",
-)
+_LOOSE = Text("{dtype} is less exact than on the CPU: {ops}", "{dtype} 的精度低于 CPU：{ops}")
 _LOOSE_CAUSE = Text(
     "{first} is off by {error:.2e} of its largest value; {limit:.0e} is twice what the CPU shows in {dtype}",
     "{first} 的误差为其最大值的 {error:.2e}；{limit:.0e} 是 CPU 在 {dtype} 下误差的两倍",
