@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from npudoctor.check.lookups import chip_row, chip_rows, needs, ops_package, variables
+from npudoctor.check.lookups import chip_row, chip_rows, needs, ops_package, python_limit, variables
+from npudoctor.check.pairs import (
+    best_install,
+    device_ids,
+    flagged_variables,
+    import_error,
+    pip_pair,
+    relation_to,
+    torch_npu_version,
+    torch_pin,
+    with_effects,
+)
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import (
@@ -18,12 +29,13 @@ from npudoctor.machine.facts import (
     Node,
     TimedOut,
     Unknown,
+    VersionInfo,
     decided,
     value,
 )
-from npudoctor.machine.parsers.version_info import in_ranges
+from npudoctor.machine.parsers.version_info import c_level, in_ranges
 from npudoctor.pairing.table import DriverRelation, Relation, Tables
-from npudoctor.pairing.versions import package, public, vendor
+from npudoctor.pairing.versions import package, public, same_series, vendor
 
 __all__ = [
     "Absent",
@@ -47,26 +59,39 @@ __all__ = [
     "Text",
     "TimedOut",
     "Unknown",
+    "VersionInfo",
+    "best_install",
+    "c_level",
     "cann_in_use",
     "chip_nodes",
     "chip_row",
     "chip_rows",
     "chips",
     "decided",
+    "device_ids",
     "device_works",
     "evidence",
+    "flagged_variables",
     "has_npu_software",
+    "import_error",
     "in_container",
     "in_ranges",
     "needs",
     "ops_package",
     "package",
+    "pip_pair",
     "public",
+    "python_limit",
+    "relation_to",
+    "same_series",
     "seen_hardware",
     "set_env",
+    "torch_npu_version",
+    "torch_pin",
     "value",
     "variables",
     "vendor",
+    "with_effects",
 ]
 
 

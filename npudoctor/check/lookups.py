@@ -53,6 +53,7 @@ def package_names() -> tuple[str, ...]:
         "ray",
         "vllm",
         "vllm-ascend",
+        "te",
     )
     return tuple(sorted({*stack, *needs("required"), *needs("listed")}))
 
@@ -60,3 +61,8 @@ def package_names() -> tuple[str, ...]:
 def variables(role: str) -> tuple[Mapping[str, str], ...]:
     """Rows of `env_vars.tsv` of one role (`debug`, `leftover`)."""
     return tuple(r for r in tables.load("env_vars").rows if r["role"] == role)
+
+
+def python_limit(name: str) -> Mapping[str, str]:
+    """The row of a package in `python_needs.tsv`."""
+    return next(r for r in tables.load("python_needs").rows if r["package"] == name)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
 from npudoctor.core.finding import Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
+from npudoctor.machine.collect import collect
 from npudoctor.machine.facts import Machine
+from npudoctor.machine.probe import Settings
 from npudoctor.pairing.table import Tables
+
+if TYPE_CHECKING:
+    from npudoctor.machine.bundle import Bundle
 
 _NO_NPU = "NPU001"
 _FINE = Text("no problem found: this environment is ready for the NPU", "未发现问题：此环境可以使用 NPU")
@@ -68,3 +76,34 @@ def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[s
     if warnings:
         return _NOTES, params
     return (_FINE_UNPROVED if found.not_checked else _FINE), params
+
+
+def observed(settings: Settings, record: Path | None = None) -> Machine:
+    """The facts about the running machine; with `record`, its redacted observations go to that file.
+
+    Raises:
+        UserError: the record cannot be written.
+    """
+    from npudoctor.machine.host import RecordingHost
+    from npudoctor.machine.live import LiveHost
+
+    host = RecordingHost(LiveHost())
+    machine = collect(host, settings)
+    if record is not None:
+        from npudoctor.machine import bundle, redact
+
+        kept = bundle.Bundle(host.observations, settings.python, host=redact.host_label())
+        bundle.save(record, kept, redact.of_this_machine())
+    return machine
+
+
+def replayed(path: Path) -> Machine:
+    """The facts in a bundle file. Raises UserError when it is none."""
+    from npudoctor.machine import bundle
+
+    return facts_of(bundle.load(path))
+
+
+def facts_of(kept: Bundle) -> Machine:
+    """The facts in a bundle, parsed now."""
+    return collect(kept.replay(), Settings(python=kept.python))

@@ -16,6 +16,7 @@ from npudoctor.check.api import (
     evidence,
     has_npu_software,
     seen_hardware,
+    torch_npu_version,
     value,
 )
 
@@ -57,7 +58,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if match and run_ is not None:
         seen.insert(0, evidence("import torch_npu", run_.error))
     fixes = [
-        Fix(INSTALL, ("npudoctor pair", "source /usr/local/Ascend/cann/set_env.sh"), needs_root=True),
+        Fix(INSTALL, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh"), needs_root=True),
         Fix(ELSEWHERE, ("source <CANN>/set_env.sh",)),
     ]
     if machine.python.first("torch-npu") is not None and not seen_hardware(machine):
@@ -70,6 +71,11 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         fixes=tuple(fixes),
         evidence=tuple(seen),
     )
+
+
+def _pair(machine: Machine) -> str:
+    version = torch_npu_version(machine)
+    return f"npudoctor pair --torch-npu {version}" if version else "npudoctor pair"
 
 
 CHECK = Check(

@@ -52,6 +52,6 @@ CHECK = Check(
     Text("import torch survives backend autoload", "import torch 的后端自动加载正常"),
     needs=("probes.torch", "probes.torch_plain"),
     run=run,
-    explained_by=("NPU030", "NPU074"),
+    explained_by=("NPU074",),
     sources=("https://docs.pytorch.org/tutorials/unstable/python_extension_autoload.html",),
 )
