@@ -183,7 +183,14 @@ def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
     for glob, codes in settings.per_file_ignores.items():
         if rule.code.startswith(tuple(codes)) and fnmatch(path, glob):
             return False
-    return not rule.triggers or any(t in text for t in rule.triggers)
+    return _triggered(rule, text)
+
+
+def _triggered(rule: Rule, text: str) -> bool:
+    return any(
+        trigger in text if isinstance(trigger, str) else all(t in text for t in trigger)
+        for trigger in rule.triggers
+    )
 
 
 class _Run:
@@ -213,11 +220,10 @@ class _Run:
             self.rules = [r for r in self.rules if r.also_dual]
         for _ in range(self.settings.max_rounds):
             proposed = self._propose(ctx)
-            chosen = splice.choose([c for _, c in proposed if self._may_apply(c)])
+            chosen = self._choose(ctx, proposed)
             if not chosen:
-                return self._finish(ctx, [(r, c) for r, c in proposed])
-            taken = {id(c) for c in chosen}
-            new = self._apply(ctx.source, [(r, c) for r, c in proposed if id(c) in taken])
+                return self._finish(ctx, proposed)
+            new = self._apply(ctx.source, chosen)
             if new is None:
                 return _problem(self.first, self.path, _UNSTABLE, "a comment would be lost")
             ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
@@ -227,14 +233,33 @@ class _Run:
     def _propose(self, ctx: ModuleContext) -> list[tuple[Rule, Change]]:
         by_type: dict[type[ast.AST], list[Rule]] = {}
         for rule in self.rules:
-            for node_type in rule.nodes:
-                by_type.setdefault(node_type, []).append(rule)
+            if rule.follows or _triggered(rule, ctx.source):  # after a round, little is left to look at
+                for node_type in rule.nodes:
+                    by_type.setdefault(node_type, []).append(rule)
         found: list[tuple[Rule, Change]] = []
         for node_type, rules in by_type.items():
+            runs = [(rule, rule.run) for rule in rules]
             for node in ctx.names.by_type.get(node_type, ()):
-                for rule in rules:
-                    found.extend((rule, _settled(rule, c)) for c in rule.run(node, ctx))
+                for rule, run in runs:
+                    for change in run(node, ctx):
+                        found.append((rule, _settled(rule, change)))
         return [(r, c) for r, c in found if not self._hidden(ctx, r, c)]
+
+    def _choose(self, ctx: ModuleContext, proposed: list[tuple[Rule, Change]]) -> list[tuple[Rule, Change]]:
+        """What is applied in this round, with what follows from it."""
+        able = [(r, c) for r, c in proposed if self._may_apply(c)]
+        taken = {id(c) for c in splice.choose([c for _, c in able])}
+        chosen = [(r, c) for r, c in able if id(c) in taken]
+        for rule in self.rules:
+            if rule.follows is not None and chosen:
+                more = [
+                    (rule, _settled(rule, c)) for c in rule.follows(ctx, [(r.code, c) for r, c in chosen])
+                ]
+                able += [(r, c) for r, c in more if not self._hidden(ctx, r, c)]
+        if len(able) > len(taken):
+            taken = {id(c) for c in splice.choose([c for _, c in able])}
+            chosen = [(r, c) for r, c in able if id(c) in taken]
+        return chosen
 
     def _hidden(self, ctx: ModuleContext, rule: Rule, change: Change) -> bool:
         if not self.marks.codes:

@@ -197,7 +197,7 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
     call = ctx.parent(keyword)
     if not isinstance(call, ast.Call) or keyword.arg is None:
         return Role.UNKNOWN
-    if is_foreign(ctx, call.func):
+    if is_foreign(ctx, call.func) or _FOREIGN_NAME.match(keyword.arg):
         return Role.DATA
     if keyword.arg in ("default", "default_value") and voc.fits(option_name(ctx, call)):
         return Role.PRODUCER
@@ -373,6 +373,11 @@ def name_of_target(target: ast.AST | None) -> str | None:
     if isinstance(target, ast.Attribute):
         return target.attr
     return _string(target.slice) if isinstance(target, ast.Subscript) else None
+
+
+def is_simulator_name(name: str | None) -> bool:
+    """Whether a name belongs to a simulator or renderer (`sim_device`, `graphics_device_id`)."""
+    return name is not None and _FOREIGN_NAME.match(name) is not None
 
 
 def is_foreign(ctx: ModuleContext, func: ast.expr) -> bool:

@@ -12,16 +12,16 @@ from npudoctor.migrate.api import (
     Edit,
     Message,
     ModuleContext,
-    Role,
     Rule,
     Safety,
     Severity,
     Text,
     change,
+    is_simulator_name,
     lookup_api,
     module_node,
+    name_of_target,
     resolved_api,
-    role_of,
 )
 
 _SILENT = Text(
@@ -132,11 +132,10 @@ def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
 def _chooses_simulator_device(ctx: ModuleContext, node: ast.AST) -> bool:
     """`sim_device="cuda:0" if torch.cuda.is_available() else "cpu"`: the question goes with the string."""
     for above in ctx.ancestors(node):
-        if isinstance(above, ast.IfExp):
-            words = [
-                n for n in ast.walk(above) if isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
-            ]
-            return bool(words) and all(role_of(ctx, word) is Role.DATA for word in words)
+        if isinstance(above, ast.keyword) and is_simulator_name(above.arg):
+            return True
+        if isinstance(above, ast.Assign):
+            return is_simulator_name(name_of_target(above.targets[0]))
         if isinstance(above, ast.stmt):
             return False
     return False

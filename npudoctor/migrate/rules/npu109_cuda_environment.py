@@ -121,5 +121,11 @@ def _both(ctx: ModuleContext, node: ast.Constant, twin: str) -> list[Edit]:
 
 
 RULE = Rule(
-    "NPU109", "cuda-environment", _MESSAGE, Safety.SAFE, ("CUDA", "NCCL", "CUBLAS"), (ast.Constant,), run
+    "NPU109",
+    "cuda-environment",
+    _MESSAGE,
+    Safety.SAFE,
+    ("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_"),
+    (ast.Constant,),
+    run,
 )

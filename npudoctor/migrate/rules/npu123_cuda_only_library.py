@@ -55,7 +55,7 @@ RULE = Rule(
     "cuda-only-library",
     _MESSAGE,
     Safety.MANUAL,
-    tuple(sorted(_rows())),
+    tuple(f"{word} {module}" for module in sorted(_rows()) for word in ("import", "from")),
     (ast.Import, ast.ImportFrom),
     run,
     also_dual=True,
