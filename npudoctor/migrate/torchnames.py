@@ -102,6 +102,9 @@ def is_dual(ctx: ModuleContext) -> bool:
     """
     if "npu" not in ctx.source:
         return False
+    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
+    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
+        return True
     npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
     if not npu_places:
         return False
@@ -114,9 +117,8 @@ def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
 
 
 def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    yield from (n for n in ctx.nodes(ast.Name) if n.id in _NPU_PROBES)
     for node in ctx.nodes(ast.Attribute):
-        if node.attr in _NPU_PROBES or ctx.qualified_name(node) == "torch.npu.is_available":
+        if ctx.qualified_name(node) == "torch.npu.is_available":
             yield node
     for const in ctx.nodes(ast.Constant):
         if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):
