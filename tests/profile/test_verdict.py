@@ -9,12 +9,11 @@ import pytest
 pytest.importorskip("numpy")
 pytest.importorskip("ijson")
 
-import traces
-
 from npudoctor.core.finding import Severity
 from npudoctor.profile.analyse import analyse
 from npudoctor.profile.readers import read
 from npudoctor.profile.verdict import all_bounds, judge, speedup, split_of
+from tests.profile import traces
 
 VARIANTS = [
     ("launch-bound", traces.launch_bound, "train.py:12"),
