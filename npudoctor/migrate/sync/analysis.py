@@ -35,6 +35,11 @@ class Analysis:
         self.values = Values(ctx)
         self.devices = Devices(ctx, self.values)
 
+    @property
+    def is_test(self) -> bool:
+        """Whether the module is a test; tests are rewritten where that is safe, never reported."""
+        return _TESTS.search(self.ctx.path) is not None
+
     @functools.cached_property
     def drains(self) -> list[Drain]:
         """Reads collected in a loop and used after it."""
@@ -60,7 +65,7 @@ class Analysis:
     @functools.cached_property
     def reads(self) -> list[Read]:
         """Hot reads that no other rule tells of."""
-        if _TESTS.search(self.ctx.path):
+        if self.is_test:
             return []  # a test may read what it likes
         found = self._catalogue.find()
         return [r for r in found if r.proved or self.may_be_tensor(ScalarRead(ast.Call(), r.value, "item"))]
