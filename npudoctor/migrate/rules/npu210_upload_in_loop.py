@@ -27,8 +27,10 @@ _MESSAGE = Message(Text("a blocking upload in a hot loop", "热循环中的阻�
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Every upload of host data on each step or minibatch."""
     del node
-    for wait in analyse(ctx).waits:
-        if wait.kind == UPLOAD:
+    analysis = analyse(ctx)
+    told_elsewhere = {s.move for s in analysis.host_buffers if s.refusal is None}  # NPU206
+    for wait in analysis.waits:
+        if wait.kind == UPLOAD and wait.node not in told_elsewhere:
             told = message(_TITLE[wait.heat], _CAUSE, _FIX, wait.heat, SOURCE_COPY)
             yield change(ctx, wait.node, message=told, heat=wait.heat.value, reads=1)
 

@@ -15,6 +15,7 @@ from npudoctor.migrate.sync.devices import Devices
 from npudoctor.migrate.sync.drain import Drain, Drains
 from npudoctor.migrate.sync.forms import ScalarRead
 from npudoctor.migrate.sync.hidden import Hidden, Wait
+from npudoctor.migrate.sync.hostbuffer import HostBuffers, Step
 from npudoctor.migrate.sync.index import Indices, Upload
 from npudoctor.migrate.sync.rows import Row, Rows
 from npudoctor.migrate.sync.values import Values
@@ -79,6 +80,11 @@ class Analysis:
             if read.kind == "array" and read.use not in (DEBUG, CONTROL) and read.heat in (Heat.STEP, Heat.MINIBATCH):
                 groups.setdefault(self.ctx.parent(self.ctx.statement(read.node)), []).append(read)
         return [group for group in groups.values() if len(group) > 1]
+
+    @functools.cached_property
+    def host_buffers(self) -> list[Step]:
+        """Per-step uploads into device buffers."""
+        return HostBuffers(self.ctx, self.loops, self.values, self.devices).find()
 
     @functools.cached_property
     def waits(self) -> list[Wait]:
