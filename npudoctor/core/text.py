@@ -50,13 +50,27 @@ class Text:
         return _formatter.vformat(template, (), dict(params or {}))
 
 
-def verbatim(text: str) -> Text:
-    """Text that is the same in every language: a command, a path, a quoted log line."""
-    escaped = text.replace("{", "{{").replace("}", "}}")
+def verbatim(text: str, zh: str | None = None) -> Text:
+    """Text that needs no translation, or data that comes in both languages.
+
+    A command, a path, a quoted log line; with `zh`, a remark of a data table.
+    """
     instance = object.__new__(Text)  # not part of the catalogue: there is nothing to translate
-    object.__setattr__(instance, "en", escaped)
-    object.__setattr__(instance, "zh", escaped)
+    for lang, words in (("en", text), ("zh", text if zh is None else zh)):
+        object.__setattr__(instance, lang, words.replace("{", "{{").replace("}", "}}"))
     return instance
+
+
+def filled(text: Text, params: Mapping[str, object]) -> Text:
+    """`text` with `params` filled in for every language: a finished sentence, not a new message.
+
+    A parameter that is itself a `Text` is rendered in the same language.
+    """
+    sentences = []
+    for lang in LANGUAGES:
+        words = {k: v.render(lang) if isinstance(v, Text) else v for k, v in params.items()}
+        sentences.append(text.render(lang, words))
+    return verbatim(*sentences)
 
 
 def catalogue() -> list[tuple[str, Text]]:

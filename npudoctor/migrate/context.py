@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import functools
+import re
 from collections.abc import Iterator
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from npudoctor.migrate import fstrings
 from npudoctor.migrate.kinds import Kind, Kinds
@@ -50,6 +52,8 @@ class ModuleContext:
         self.names = Names(self.tree)
         self._spans = fstrings.spans(self)
         self.kinds = Kinds(self.names, self.project, path)
+        #: Results that several rules share, by name; lives as long as the round.
+        self.memo: dict[str, Any] = {}
 
     # -- text --------------------------------------------------------------------
 
@@ -58,9 +62,27 @@ class ModuleContext:
         known = self._spans.get(node)
         if known is not None:
             return known
+        if isinstance(node, ast.alias) and not hasattr(node, "lineno"):
+            return self._alias_span(node)  # Python 3.9
         start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
         end = self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         return start, end
+
+    def _alias_span(self, alias: ast.alias) -> tuple[int, int]:
+        statement = self.names.parents[alias]
+        assert isinstance(statement, (ast.Import, ast.ImportFrom))
+        at, end = self.span(statement)
+        at = re.compile(r"(?:from\s[^#]*?\s)?import\b").match(self.source, at, end).end()  # type: ignore[union-attr]
+        for other in statement.names:
+            name = r"\s*\.\s*".join(re.escape(part) for part in other.name.split("."))
+            tail = rf"\s+as\s+{other.asname}" if other.asname else ""
+            match = re.compile(rf"(?<![\w.]){name}{tail}(?!\w)").search(self.source, at, end)
+            if match is None:
+                raise ValueError("import statement of an unknown form")
+            if other is alias:
+                return match.span()
+            at = match.end()
+        raise ValueError("import statement of an unknown form")
 
     def text(self, node: ast.AST) -> str:
         """The source of `node`."""
@@ -78,8 +100,6 @@ class ModuleContext:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character offset, both from 1, the column in characters."""
-        import bisect
-
         line = bisect.bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
@@ -184,26 +204,21 @@ class ModuleContext:
         return self.kinds.of(node) is Kind.TENSOR
 
     @functools.cached_property
+    def imported_roots(self) -> frozenset[str]:
+        """First components of everything the module imports absolutely (`torch`, `ray`)."""
+        plain = [alias.name for statement in self.nodes(ast.Import) for alias in statement.names]
+        sources = [s.module or "" for s in self.nodes(ast.ImportFrom) if s.level == 0]
+        return frozenset(name.split(".")[0] for name in plain + sources)
+
+    @property
     def imports_torch(self) -> bool:
         """Whether any import of the module names torch or something inside it."""
-        return any(
-            binding.target.split(".")[0] == "torch"
-            for scope in self.names.scopes.values()
-            for bound in scope.bindings.values()
-            for binding in bound
-            if binding.kind == "import"
-        ) or any(star.split(".")[0] == "torch" for star in self.names.star_imports)
+        return "torch" in self.imported_roots
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def _line_starts(source: str) -> list[int]:
     """Offsets of line starts as `ast` counts lines: after LF, CR LF and CR, not after form feeds."""
-    starts, position = [0], 0
-    while True:
-        lf = source.find("\n", position)
-        cr = source.find("\r", position)
-        ends = [e for e in (lf, cr) if e >= 0]
-        if not ends:
-            return starts
-        end = min(ends)
-        position = end + 2 if source.startswith("\r\n", end) else end + 1
-        starts.append(position)
+    return [0, *(match.end() for match in _LINE_END.finditer(source))]

@@ -43,7 +43,7 @@ class _Spans:
         new = []
         for edit in edits:
             at = bisect.bisect_left(self._starts, edit.start)
-            near = self._edits[max(0, at - 1):at + 2]
+            near = self._edits[max(0, at - 1) : at + 2]
             if any(_same(edit, other) for other in near):
                 continue
             if any(_touch(edit, other) for other in near):

@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 
+from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Finding, Fix, Place, Safety, Severity
 from npudoctor.core.text import Text
 from npudoctor.migrate import edits as splice
 from npudoctor.migrate import suppress
-from npudoctor.migrate.api import Change, Edit, Message, Rule
+from npudoctor.migrate.api import Change, Edit, Message, Rule, is_dual
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.project import ProjectIndex
 from npudoctor.migrate.settings import Settings
@@ -53,18 +54,25 @@ _UNSTABLE = Message(
     severity=Severity.ERROR,
 )
 _UNUSED = Message(
-    title=Text("the comment ignores {code}, which is not reported here",
-               "注释忽略了 {code}，但此处并无该发现"),
-    cause=Text("a suppression that hides nothing today may hide something tomorrow",
-               "今天什么也没有忽略的注释，明天可能会掩盖真正的问题"),
+    title=Text(
+        "the comment ignores {code}, which is not reported here", "注释忽略了 {code}，但此处并无该发现"
+    ),
+    cause=Text(
+        "a suppression that hides nothing today may hide something tomorrow",
+        "今天什么也没有忽略的注释，明天可能会掩盖真正的问题",
+    ),
     fix=Text("remove the comment", "删除该注释"),
 )
 _BARE = Message(
     title=Text("the ignore comment names no code", "忽略注释没有写明编号"),
-    cause=Text("npudoctor ignores a finding only by its code, so this comment does nothing",
-               "npudoctor 只按编号忽略，该注释不起作用"),
-    fix=Text("write the code in brackets: npudoctor: ignore[NPU101]",
-             "请在方括号中写明编号：npudoctor: ignore[NPU101]"),
+    cause=Text(
+        "npudoctor ignores a finding only by its code, so this comment does nothing",
+        "npudoctor 只按编号忽略，该注释不起作用",
+    ),
+    fix=Text(
+        "write the code in brackets: npudoctor: ignore[NPU101]",
+        "请在方括号中写明编号：npudoctor: ignore[NPU101]",
+    ),
 )
 
 
@@ -163,6 +171,10 @@ def migrate_source(
         return run.result()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return _problem(text, path, _NOT_PARSED, _reason(error), _line_of(error))
+    except UserError:
+        raise
+    except Exception as error:  # a fault of one rule must not cost the user the other files
+        return _problem(text, path, _UNSTABLE, f"internal error {type(error).__name__}: {error}")
 
 
 def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
@@ -171,15 +183,27 @@ def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
     for glob, codes in settings.per_file_ignores.items():
         if rule.code.startswith(tuple(codes)) and fnmatch(path, glob):
             return False
-    return not rule.triggers or any(t in text for t in rule.triggers)
+    return _triggered(rule, text)
+
+
+def _triggered(rule: Rule, text: str) -> bool:
+    return any(
+        trigger in text if isinstance(trigger, str) else all(t in text for t in trigger)
+        for trigger in rule.triggers
+    )
 
 
 class _Run:
     """The rounds over one module."""
 
     def __init__(
-        self, text: str, path: str, settings: Settings, project: ProjectIndex,
-        rules: Sequence[Rule], marks: suppress.Suppressions,
+        self,
+        text: str,
+        path: str,
+        settings: Settings,
+        project: ProjectIndex,
+        rules: Sequence[Rule],
+        marks: suppress.Suppressions,
     ) -> None:
         self.first = text
         self.path = path
@@ -192,13 +216,14 @@ class _Run:
 
     def result(self) -> FileResult:
         ctx = ModuleContext(self.first, self.path, self.settings, self.project)
+        if is_dual(ctx):
+            self.rules = [r for r in self.rules if r.also_dual]
         for _ in range(self.settings.max_rounds):
             proposed = self._propose(ctx)
-            chosen = splice.choose([c for _, c in proposed if self._may_apply(c)])
+            chosen = self._choose(ctx, proposed)
             if not chosen:
-                return self._finish(ctx, [(r, c) for r, c in proposed])
-            taken = {id(c) for c in chosen}
-            new = self._apply(ctx.source, [(r, c) for r, c in proposed if id(c) in taken])
+                return self._finish(ctx, proposed)
+            new = self._apply(ctx.source, chosen)
             if new is None:
                 return _problem(self.first, self.path, _UNSTABLE, "a comment would be lost")
             ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
@@ -208,14 +233,33 @@ class _Run:
     def _propose(self, ctx: ModuleContext) -> list[tuple[Rule, Change]]:
         by_type: dict[type[ast.AST], list[Rule]] = {}
         for rule in self.rules:
-            for node_type in rule.nodes:
-                by_type.setdefault(node_type, []).append(rule)
+            if rule.follows or _triggered(rule, ctx.source):  # after a round, little is left to look at
+                for node_type in rule.nodes:
+                    by_type.setdefault(node_type, []).append(rule)
         found: list[tuple[Rule, Change]] = []
         for node_type, rules in by_type.items():
+            runs = [(rule, rule.run) for rule in rules]
             for node in ctx.names.by_type.get(node_type, ()):
-                for rule in rules:
-                    found.extend((rule, _settled(rule, c)) for c in rule.run(node, ctx))
+                for rule, run in runs:
+                    for change in run(node, ctx):
+                        found.append((rule, _settled(rule, change)))
         return [(r, c) for r, c in found if not self._hidden(ctx, r, c)]
+
+    def _choose(self, ctx: ModuleContext, proposed: list[tuple[Rule, Change]]) -> list[tuple[Rule, Change]]:
+        """What is applied in this round, with what follows from it."""
+        able = [(r, c) for r, c in proposed if self._may_apply(c)]
+        taken = {id(c) for c in splice.choose([c for _, c in able])}
+        chosen = [(r, c) for r, c in able if id(c) in taken]
+        for rule in self.rules:
+            if rule.follows is not None and chosen:
+                more = [
+                    (rule, _settled(rule, c)) for c in rule.follows(ctx, [(r.code, c) for r, c in chosen])
+                ]
+                able += [(r, c) for r, c in more if not self._hidden(ctx, r, c)]
+        if len(able) > len(taken):
+            taken = {id(c) for c in splice.choose([c for _, c in able])}
+            chosen = [(r, c) for r, c in able if id(c) in taken]
+        return chosen
 
     def _hidden(self, ctx: ModuleContext, rule: Rule, change: Change) -> bool:
         if not self.marks.codes:
@@ -243,14 +287,27 @@ class _Run:
     def _finish(self, ctx: ModuleContext, left: list[tuple[Rule, Change]]) -> FileResult:
         first = ctx.original
         outcomes = [
-            (place[0], Outcome(_finding(rule, change, _place(first, place)), True, old,
-                               ctx.position(self.map.forward(place[0]))[0], change.safety or rule.safety))
+            (
+                place[0],
+                Outcome(
+                    _finding(rule, change, _place(first, place)),
+                    True,
+                    old,
+                    ctx.position(self.map.forward(place[0]))[0],
+                    change.safety or rule.safety,
+                ),
+            )
             for rule, change, place, old in self.applied
         ]
         for rule, change in left:
             place = (self.map.back(change.start), self.map.back(change.end))
-            outcome = Outcome(_finding(rule, change, _place(first, place)), False, self._old_edits(change),
-                              ctx.position(change.start)[0], change.safety or Safety.MANUAL)
+            outcome = Outcome(
+                _finding(rule, change, _place(first, place)),
+                False,
+                self._old_edits(change),
+                ctx.position(change.start)[0],
+                change.safety or Safety.MANUAL,
+            )
             outcomes.append((place[0], outcome))
         outcomes += [(0, o) for o in self._suppression_findings()]
         outcomes.sort(key=lambda pair: (pair[0], pair[1].finding.code))
@@ -268,12 +325,18 @@ class _Run:
 
     def _suppression_findings(self) -> list[Outcome]:
         active = {r.code for r in all_rules() if self.settings.enabled(r.code) and r.applies(self.settings)}
-        useless = [(line, _UNUSED, {"code": code}) for line, code in self.marks.unused()
-                   if code in active or not code.startswith("NPU")]
+        useless = [
+            (line, _UNUSED, {"code": code})
+            for line, code in self.marks.unused()
+            if code in active or not code.startswith("NPU")
+        ]
         useless += [(line, _BARE, {}) for line in self.marks.bare]
         return [
-            Outcome(_message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
-                    False, line=line)
+            Outcome(
+                _message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
+                False,
+                line=line,
+            )
             for line, message, params in useless
         ]
 
@@ -286,7 +349,7 @@ def _settled(rule: Rule, change: Change) -> Change:
 
 def _loses_comment(source: str, edit: Edit) -> bool:
     """Whether an edit would drop a comment that it does not write again."""
-    old = source[edit.start:edit.end]
+    old = source[edit.start : edit.end]
     return "#" in old and Counter(comments(old)) - Counter(comments(edit.text)) != Counter()
 
 
@@ -318,11 +381,24 @@ def _finding(rule: Rule, change: Change, place: Place) -> Finding:
 
 
 def _message_finding(
-    code: str, slug: str, message: Message, params: Mapping[str, object], place: Place,
+    code: str,
+    slug: str,
+    message: Message,
+    params: Mapping[str, object],
+    place: Place,
     safety: Safety = Safety.MANUAL,
 ) -> Finding:
-    return Finding(code, slug, message.severity, message.title, message.cause, place, dict(params),
-                   fixes=(Fix(message.fix, safety=safety),), sources=message.sources)
+    return Finding(
+        code,
+        slug,
+        message.severity,
+        message.title,
+        message.cause,
+        place,
+        dict(params),
+        fixes=(Fix(message.fix, safety=safety),),
+        sources=message.sources,
+    )
 
 
 def _problem(text: str, path: str, message: Message, reason: str, line: int | None = None) -> FileResult:

@@ -71,15 +71,28 @@ _KEEP_MODULE = _words(
 )
 _NUMPY_ARRAY = _words("array asarray zeros ones empty full arange linspace stack concatenate vstack hstack")
 _ANNOTATIONS = {
-    "torch.Tensor": Kind.TENSOR, "torch.FloatTensor": Kind.TENSOR, "torch.LongTensor": Kind.TENSOR,
-    "torch.nn.Module": Kind.MODULE, "torch.device": Kind.DEVICE, "numpy.ndarray": Kind.NDARRAY,
-    "builtins.int": Kind.NUMBER, "builtins.float": Kind.NUMBER, "builtins.bool": Kind.NUMBER,
-    "builtins.str": Kind.STRING, "builtins.list": Kind.LIST,
+    "torch.Tensor": Kind.TENSOR,
+    "torch.FloatTensor": Kind.TENSOR,
+    "torch.LongTensor": Kind.TENSOR,
+    "torch.nn.Module": Kind.MODULE,
+    "torch.device": Kind.DEVICE,
+    "numpy.ndarray": Kind.NDARRAY,
+    "builtins.int": Kind.NUMBER,
+    "builtins.float": Kind.NUMBER,
+    "builtins.bool": Kind.NUMBER,
+    "builtins.str": Kind.STRING,
+    "builtins.list": Kind.LIST,
 }
 _BUILTIN_CALLS = {
-    "builtins.float": Kind.NUMBER, "builtins.int": Kind.NUMBER, "builtins.len": Kind.NUMBER,
-    "builtins.bool": Kind.NUMBER, "builtins.str": Kind.STRING, "builtins.list": Kind.LIST,
-    "builtins.sorted": Kind.LIST, "builtins.dict": Kind.OTHER, "builtins.range": Kind.OTHER,
+    "builtins.float": Kind.NUMBER,
+    "builtins.int": Kind.NUMBER,
+    "builtins.len": Kind.NUMBER,
+    "builtins.bool": Kind.NUMBER,
+    "builtins.str": Kind.STRING,
+    "builtins.list": Kind.LIST,
+    "builtins.sorted": Kind.LIST,
+    "builtins.dict": Kind.OTHER,
+    "builtins.range": Kind.OTHER,
     "torch.device": Kind.DEVICE,
 }
 
@@ -294,5 +307,3 @@ def _none(value: ast.expr | None) -> bool:
 
 def _nothing(binding: Binding) -> bool:
     return _none(binding.value) or binding.kind in ("annotation", "delete")
-
-

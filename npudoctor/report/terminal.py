@@ -13,7 +13,7 @@ from npudoctor.core.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npudoctor.core.report import Report, Unit
+    from npudoctor.core.report import Block, Report, Unit
     from npudoctor.session import Session
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -47,6 +47,8 @@ def render(report: Report, console: Console, session: Session) -> None:
         console.print()
     for finding in report.findings:
         _finding(finding, console, session, marks)
+    for block in report.blocks:
+        _block(block, console, session)
     _counts(report, console, session, marks)
     worst = next((s for s in (Severity.ERROR, Severity.WARNING) if report.count(s)), None)
     style = _STYLE[worst] if worst else "bold green"
@@ -78,6 +80,15 @@ def _finding(finding: Finding, console: Console, session: Session, marks: dict) 
         for consequence in [f for c in finding.consequences for f in c.walk()]:
             text = session.tr(consequence.title, consequence.params)
             console.print(Line(f"      {marks[consequence.severity]} {consequence.code} {text}", style="dim"))
+    console.print()
+
+
+def _block(block: Block, console: Console, session: Session) -> None:
+    console.print(Line(session.tr(block.title), style="bold"))
+    for label, text in block.lines:
+        _labelled(console, session.tr(label), session.tr(text))
+    for command in block.commands:
+        console.print(Line(f"    $ {command}", style="bold cyan"), soft_wrap=True)
     console.print()
 
 
