@@ -114,6 +114,7 @@ def COMMAND(
     from npudoctor.machine.probe import Settings
     from npudoctor.pairing.table import load
     from npudoctor.report import emit
+    from npudoctor.report.keep import keep
 
     if record is not None and replay is not None:
         raise UserError(_ONE_WAY)
@@ -131,6 +132,8 @@ def COMMAND(
             session.note(_WRITTEN, {"path": record})
     report = run.report(machine, load(table), ignore=frozenset(ignore), lang=session.lang)
     emit(session, report)
+    if replay is None:  # a replayed machine is not this one
+        keep(report)
     return report.exit_code(strict)
 
 
