@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pkgutil
 import sys
@@ -91,6 +92,9 @@ def _show_journey(lang: str) -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Entry point of the console script; never lets a traceback out without --debug."""
     argv = list(sys.argv[1:] if args is None else args)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character gets an escape for it, not the end of the report.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = run(argv)
         sys.stdout.flush()
