@@ -66,7 +66,8 @@ def main() -> int:
         repository, commit = known.get(folder.name) or ("", head_of(folder))
         row = run(folder, Row(folder.name, repository or folder.name, commit), chosen.jobs)
         rows.append(row)
-        print(f"{row.name}: {row.changed} changed, {row.seconds:.1f} s {row.faults}", file=sys.stderr, flush=True)
+        said = f"{row.name}: {row.changed} changed, {row.seconds:.1f} s {row.faults}"
+        print(said, file=sys.stderr, flush=True)
     print(table(rows))
     return 1 if any(row.faults for row in rows) else 0
 
@@ -101,7 +102,9 @@ def migrate(path: Path, *options: str) -> tuple[int, str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "npudoctor", "migrate", str(path), *options]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=TIMEOUT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         return -1, "timed out"
     return done.returncode, done.stdout or done.stderr
@@ -213,12 +216,15 @@ def table(rows: list[Row]) -> str:
         left = ", ".join(f"{n}× {reason}" for reason, n in row.left.most_common()) or "none"
         checks = "; ".join(row.faults) or "all pass"
         lines.append(
-            f"| {row.repository} | {row.commit[:10]} | {row.files} | {row.changed} | {row.edits} | {row.syncs} "
-            f"| {left} | {row.notes} | {row.seconds:.1f} | {checks} |"
+            f"| {row.repository} | {row.commit[:10]} | {row.files} | {row.changed} | {row.edits} "
+            f"| {row.syncs} | {left} | {row.notes} | {row.seconds:.1f} | {checks} |"
         )
     total = (sum(r.files for r in rows), sum(r.changed for r in rows), sum(r.edits for r in rows))
-    lines.append(f"| all ({len(rows)}) | | {total[0]} | {total[1]} | {total[2]} | | | | "
-                 f"{sum(r.seconds for r in rows):.1f} | {sum(bool(r.faults) for r in rows)} with a failed check |")
+    seconds, failed = sum(r.seconds for r in rows), sum(bool(r.faults) for r in rows)
+    lines.append(
+        f"| all ({len(rows)}) | | {total[0]} | {total[1]} | {total[2]} | | | | {seconds:.1f} "
+        f"| {failed} with a failed check |"
+    )
     return "\n".join(lines)
 
 

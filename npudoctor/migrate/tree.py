@@ -156,7 +156,8 @@ def _rewrite(entry: Entry, job: Job) -> FileOutcome:
         data = read(job.tree.root, entry.path)
     except OSError as error:
         return _failed(entry, problem("NPU190", path, error.strerror or str(error)))
-    if not language.wants(data):
+    # Source code holds no NUL: such a file is worth a word even where no idiom can be seen.
+    if not language.wants(data) and not (entry.kind == filetypes.PYTHON and b"\0" in data):
         return FileOutcome(entry, FileResult(path, ""))
     try:
         return _migrate(entry, language, data, job)

@@ -106,4 +106,4 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
     return scan(view(text, path), settings)
 
 
-LANGUAGE = Language(filetypes.DOCKERFILE, source.decode_text, wanted_words, migrate)
+LANGUAGE = Language(filetypes.DOCKERFILE, source.decode_text, wanted_words, migrate, view=view)

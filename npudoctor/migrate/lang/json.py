@@ -39,4 +39,4 @@ def _valid(text: str) -> bool:
     return True
 
 
-LANGUAGE = Language(filetypes.JSON, source.decode_text, wanted_words, migrate)
+LANGUAGE = Language(filetypes.JSON, source.decode_text, wanted_words, migrate, view=view)

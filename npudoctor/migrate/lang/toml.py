@@ -102,4 +102,4 @@ def _valid(text: str) -> bool:
     return True
 
 
-LANGUAGE = Language(filetypes.TOML, source.decode_text, wanted_words, migrate)
+LANGUAGE = Language(filetypes.TOML, source.decode_text, wanted_words, migrate, view=view)
