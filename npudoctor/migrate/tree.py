@@ -140,6 +140,9 @@ def file_settings(settings: Settings, config: Config, path: str) -> Settings:
 def _index(entry: Entry, job: Job) -> Mapping[str, Any]:
     """Facts of one file for the index of the project; none when it cannot be read."""
     language = languages()[entry.kind]
+    enabled = file_settings(job.settings, job.config, entry.path).enabled
+    if language.view is not None and not enabled("NPU173"):
+        return {}  # a device named there stays, so nothing may be compared with its new name
     try:
         data = read(job.tree.root, entry.path)
         if not language.wants(data):

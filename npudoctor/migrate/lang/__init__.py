@@ -64,7 +64,7 @@ def _words() -> re.Pattern[bytes]:
     from npudoctor.migrate.idioms import npu178_nvidia_command as commands
     from npudoctor.migrate.idioms import npu180_cuda_package as packages
 
-    words = {"cuda", "nvidia", "nccl", "gpu", "torch", "cublas", "cu1", "npudoctor"}
+    words = {"cuda", "npu", "nvidia", "nccl", "gpu", "torch", "cublas", "cu1", "npudoctor"}
     words |= set(packages.packages()) | set(commands.TOOLS)
     spelled = sorted(re.escape(word).replace(r"\-", "[-_.]") for word in words)
     return re.compile("|".join(spelled).encode("ascii"), re.IGNORECASE)
