@@ -19,10 +19,12 @@ _CAUSE = Text(
 _FIX = Text(
     "collect the detached tensors, read them back once after the loop and add them on the host in the same "
     "order; adding tensors on the device would round to another number",
-    "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加；在设备上累加张量会得到不同的舍入结果",
+    "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加；"
+    "在设备上累加张量会得到不同的舍入结果",
 )
 _LEFT = Text(
-    "move the read out of the loop by hand: collect detached tensors, read them once, add them in the same order",
+    "move the read out of the loop by hand: collect detached tensors, read them once, add them in the same "
+    "order",
     "请手工将读取移出循环：收集 detach 后的张量，一次读回，并按相同顺序相加",
 )
 _MESSAGE = Message(
