@@ -16,7 +16,8 @@ from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat, message
 _TITLE = by_heat("{reads} scalar reads in a row, each a transfer of its own, <when>",
                  "连续 {reads} 次标量读取，每次单独传输（<when>）")
 _CAUSE = Text(
-    "every .item() is a blocking copy of one element with its own fixed cost; the first one already waits for all work",
+    "every .item() is a blocking copy of one element with its own fixed cost; the first one already "
+    "waits for all work",
     "每个 .item() 都是一次单元素阻塞拷贝，都有固定开销；第一次读取就已等待全部计算完成",
 )
 _FIX = Text("stack {joined} and read them with one .tolist(): the same numbers to the last bit",

@@ -20,9 +20,12 @@ _CAUSE = Text(
 _SAFE = Text("fill a host copy of the buffer and upload it once after the loop: the same numbers to the last bit",
              "填充该缓冲区的主机副本，循环后一次上传：数值逐位相同")
 _UNSAFE = Text(
-    "fill a host copy of the buffer and upload it once after the loop. The conversion to the buffer's dtype then happens "
-    "on the host instead of the device; both round to nearest, but no device was measured: --unsafe-fixes only",
-    "填充该缓冲区的主机副本，循环后一次上传。向缓冲区 dtype 的转换由设备改为主机完成；两者都按就近舍入，但未在设备上实测：仅在 --unsafe-fixes 时应用",
+    "fill a host copy of the buffer and upload it once after the loop. The conversion to the buffer's "
+    "dtype then happens "
+    "on the host instead of the device; both round to nearest, but no device was measured: "
+    "--unsafe-fixes only",
+    "填充该缓冲区的主机副本，循环后一次上传。向缓冲区 dtype 的转换由设备改为主机完成；两者都按就近舍入，"
+    "但未在设备上实测：仅在 --unsafe-fixes 时应用",
 )
 _MESSAGE = Message(Text("a buffer is filled by an upload on each step", "每一步通过上传填充缓冲区"), _CAUSE, _SAFE,
                    sources=(SOURCE_COPY,))

@@ -12,7 +12,8 @@ from npudoctor.migrate.sync.hazards import torch_name
 from npudoctor.migrate.sync.validation import Construction, Place, constructions, places
 
 _SHARE = (
-    "traced in unmodified PPO scripts of CleanRL and stable-baselines3, this validation made 88 to 93 percent of all "
+    "traced in unmodified PPO scripts of CleanRL and stable-baselines3, this validation made 88 to 93 "
+    "percent of all "
     "scalar reads, explicit .item() calls only 7 to 12"
 )
 _SHARE_ZH = "对未修改的 CleanRL 与 stable-baselines3 PPO 脚本的跟踪显示：这类校验占全部标量读取的 88% 至 93%，显式 .item() 只占 7% 至 12%"
@@ -23,14 +24,18 @@ _CAUSE = Text(
     "torch.distributions 用 `if not valid.all()` 校验参数，每次都等待设备；" + _SHARE_ZH,
 )
 _FIX = Text(
-    "pass validate_args=False and check the loss once per update. The numbers stay; a NaN then raises at the end of the "
+    "pass validate_args=False and check the loss once per update. The numbers stay; a NaN then raises "
+    "at the end of the "
     "update instead of at once. Applied with --unsafe-fixes only",
-    "传入 validate_args=False，并在每次更新后检查一次损失。数值不变；但出现 NaN 时会在更新结束时报错，而不是立即报错。仅在 --unsafe-fixes 时应用",
+    "传入 validate_args=False，并在每次更新后检查一次损失。数值不变；但出现 NaN 时会在更新结束时报错，"
+    "而不是立即报错。仅在 --unsafe-fixes 时应用",
 )
 _LEFT = Text(
-    "pass validate_args=False where the distribution is built, and test the loss with torch.isfinite once per update; "
+    "pass validate_args=False where the distribution is built, and test the loss with torch.isfinite "
+    "once per update; "
     "here it is not certain how the arguments are passed or where such a test can stand",
-    "在构造分布处传入 validate_args=False，并在每次更新后用 torch.isfinite 检查损失；此处无法确定参数传递方式或检查应放置的位置",
+    "在构造分布处传入 validate_args=False，并在每次更新后用 torch.isfinite 检查损失；此处无法确定参数"
+    "传递方式或检查应放置的位置",
 )
 _MESSAGE = Message(
     _TITLE, _CAUSE, _FIX, Severity.WARNING,

@@ -12,7 +12,8 @@ from npudoctor.migrate.sync.words import by_heat, message
 
 _TITLE = by_heat("`{code}` waits for the whole device <when>", "`{code}` <when>等待整个设备")
 _CAUSE = Text(
-    "synchronize() orders nothing that the stream does not already order, and empty_cache() synchronises the device and "
+    "synchronize() orders nothing that the stream does not already order, and empty_cache() "
+    "synchronises the device and "
     "gives back memory that the next step asks for again",
     "synchronize() 并不会带来流本身没有的顺序保证；empty_cache() 会同步设备，并归还下一步又要申请的内存",
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEBUG, CONTROL, ENV_STEP, LOG, RETURN, VALUE = "debug", "control", "env-step", "log", "return", "value"
 
 _LOG = re.compile(r"(^|\.)(log\w*|add_scalars?|record|debug|info|warning|error|set_(description|postfix)|write|warn)$")
-_CHECKS = frozenset("torch.isnan torch.isinf torch.isfinite torch.equal torch.allclose torch.is_nonzero".split())
+_CHECKS = frozenset(["torch.isnan", "torch.isinf", "torch.isfinite", "torch.equal", "torch.allclose", "torch.is_nonzero"])
 _FORMATS = frozenset({"builtins.print", "builtins.str", "builtins.repr", "builtins.format"})
 
 

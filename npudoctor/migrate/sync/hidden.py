@@ -48,7 +48,7 @@ class Hidden:
         found = []
         for node, kind in self._candidates():
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
-            if heat in (Heat.STEP, Heat.MINIBATCH) or kind == SYNCHRONIZE and heat is not Heat.ONCE:
+            if heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE):
                 found.append(Wait(node, kind, heat))
         return sorted(found, key=lambda w: self._ctx.span(w.node))
 
@@ -59,9 +59,7 @@ class Hidden:
                 yield call, SYNCHRONIZE
             elif self._is_upload(call, path):
                 yield call, UPLOAD
-            elif path in _SHAPE_CALLS or path == "torch.where" and len(call.args) == 1:
-                yield call, SHAPE
-            elif self._is_shape_method(call):
+            elif path in _SHAPE_CALLS or (path == "torch.where" and len(call.args) == 1) or self._is_shape_method(call):
                 yield call, SHAPE
             elif self._is_hidden(call, path):
                 yield call, HIDDEN
@@ -83,7 +81,7 @@ class Hidden:
             made = made.func.value
         if not isinstance(made, ast.Call) or self._ctx.called_name(made) not in _FROM_HOST:
             return False
-        return func.attr != "to" or bool(call.args or call.keywords) and not self._is_dtype(call)
+        return func.attr != "to" or (bool(call.args or call.keywords) and not self._is_dtype(call))
 
     def _is_dtype(self, call: ast.Call) -> bool:
         first = call.args[0] if call.args else call.keywords[0].value
