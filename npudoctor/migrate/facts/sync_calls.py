@@ -18,9 +18,58 @@ if TYPE_CHECKING:
 
 # Names of containers, arrays and files that a project may also define; calls to them prove nothing.
 _COMMON = frozenset(
-    "append extend add get set pop update items keys values copy close open read write save load reset step "
-    "sum mean max min std any all log info print join split format insert remove clear index count sort "
-    "__init__ to cpu cuda numpy item tolist detach train eval parameters state_dict".split()
+    [
+        "append",
+        "extend",
+        "add",
+        "get",
+        "set",
+        "pop",
+        "update",
+        "items",
+        "keys",
+        "values",
+        "copy",
+        "close",
+        "open",
+        "read",
+        "write",
+        "save",
+        "load",
+        "reset",
+        "step",
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "std",
+        "any",
+        "all",
+        "log",
+        "info",
+        "print",
+        "join",
+        "split",
+        "format",
+        "insert",
+        "remove",
+        "clear",
+        "index",
+        "count",
+        "sort",
+        "__init__",
+        "to",
+        "cpu",
+        "cuda",
+        "numpy",
+        "item",
+        "tolist",
+        "detach",
+        "train",
+        "eval",
+        "parameters",
+        "state_dict",
+    ]
 )
 
 

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from npudoctor.migrate.sync.values import Values
 
 # They read their argument, or scale it into a new tensor; they never write to it.
-_READING_BUILTINS = frozenset("print float int bool len isinstance str repr format type id".split())
-_READING_METHODS = frozenset("backward item tolist dim size numel scale manual_backward".split())
-_READING_ATTRIBUTES = frozenset("shape dtype device requires_grad grad_fn ndim is_leaf".split())
+_READING_BUILTINS = frozenset(
+    ["print", "float", "int", "bool", "len", "isinstance", "str", "repr", "format", "type", "id"]
+)
+_READING_METHODS = frozenset(
+    ["backward", "item", "tolist", "dim", "size", "numel", "scale", "manual_backward"]
+)
+_READING_ATTRIBUTES = frozenset(["shape", "dtype", "device", "requires_grad", "grad_fn", "ndim", "is_leaf"])
 
 
 def needs_clone(ctx: ModuleContext, values: Values, node: ast.expr) -> bool:
