@@ -122,6 +122,7 @@ class HostBuffers:
             and isinstance(loop.target, ast.Name)
             and loop.target.id == target.slice.id
             and ctx.called_name(loop.iter) == "builtins.range"
+            and all(b.kind == "loop" for b in ctx.bindings(target.slice))
         )
         if not plain_index or self._factory(name) is None or scope.find(name.id) is not scope:
             return _READS_AFTER

@@ -178,7 +178,7 @@ peeking = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     source=st.one_of(program, peeking),
     seed=st.integers(0, 9),
