@@ -6,6 +6,7 @@ stand-in modules and the patches of Python functions come and go with each activ
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from contextlib import ExitStack
@@ -53,6 +54,15 @@ def deactivate() -> None:
             recorder.fold()
 
 
+def _device_guard() -> Any:
+    """PyTorch asks this object for its device type on every operator, so the answer is a C callable."""
+    import torch
+    from torch.utils import backend_registration
+
+    answer = itertools.repeat(torch._C._autograd.DeviceType.PrivateUse1).__next__
+    return type("Guard", (backend_registration._DummyDeviceGuard,), {"type_": staticmethod(answer)})()
+
+
 def _restore_module(name: str, before: Any) -> None:
     if before is None:
         sys.modules.pop(name, None)
@@ -73,7 +83,7 @@ def _register() -> Any:
     npu = npu_module.build(str(torch.__version__))
     torch._register_device_module("npu", npu)
     torch._C._acc.register_python_privateuseone_hook(backend_registration._DummyPrivateUse1Hook())
-    torch._C._acc.register_python_privateuseone_device_guard(backend_registration._DummyDeviceGuard())
+    torch._C._acc.register_python_privateuseone_device_guard(_device_guard())
     register.install(devices.resolve, special.table())
     _registered.append(npu)
     return npu
