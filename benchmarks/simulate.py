@@ -53,7 +53,8 @@ def main() -> None:
             best[device] = min(best.get(device, 1e9), full - start)
             peak[device] = min(peak.get(device, 1e9), memory)
             peak[device + " base"] = min(peak.get(device + " base", 1e9), base)
-    print(f"cpu {best['cpu']:.2f} s, simulated npu {best['npu']:.2f} s: {best['npu'] / best['cpu']:.2f} times")
+    ratio = best["npu"] / best["cpu"]
+    print(f"cpu {best['cpu']:.2f} s, simulated npu {best['npu']:.2f} s: {ratio:.2f} times")
     grown = {device: peak[device] - peak[f"{device} base"] for device in ("cpu", "npu")}
     print(f"memory over start-up: cpu {grown['cpu']:.1f} MiB, simulated npu {grown['npu']:.1f} MiB; "
           f"start-up {peak['cpu base']:.0f} and {peak['npu base']:.0f} MiB")

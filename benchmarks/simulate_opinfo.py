@@ -41,7 +41,9 @@ def to_npu(value: Any) -> Any:
 
 def fresh(value: Any) -> Any:
     """A detached copy on the CPU."""
-    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    return value
 
 
 def call(op: Any, sample: Any, move: Any) -> tuple[list[Any], list[Any]]:
@@ -80,7 +82,8 @@ def uncertain(op: Any) -> bool:
 def measure(op: Any, limit: int) -> Counter:
     """Counts of equal, unequal and failing samples of one operator."""
     counts: Counter = Counter()
-    for sample in itertools.islice(op.sample_inputs("cpu", torch.float32, requires_grad=op.supports_autograd), limit):
+    samples = op.sample_inputs("cpu", torch.float32, requires_grad=op.supports_autograd)
+    for sample in itertools.islice(samples, limit):
         try:
             want = call(op, sample, fresh)
         except Exception:
@@ -114,7 +117,7 @@ def main() -> None:
     with simulate.device():
         for op in op_db:
             name = f"{op.name}.{op.variant_test_name}".rstrip(".")
-            if torch.float32 not in op.supported_dtypes("cpu") or (options.only and options.only not in name):
+            if torch.float32 not in op.supported_dtypes("cpu") or options.only not in name:
                 continue
             signal.signal(signal.SIGALRM, _too_long)
             signal.alarm(SECONDS_PER_OPERATOR)
@@ -133,7 +136,8 @@ def main() -> None:
                 listed[name] = usable
                 print(f"{name:60} {dict(usable)}", flush=True)
     share = total["samples equal"] / max(1, total["samples"])
-    print(f"torch {torch.__version__}: {total['samples equal']} of {total['samples']} samples equal ({share:.2%}); "
+    print(f"torch {torch.__version__}: {total['samples equal']} of {total['samples']} samples equal "
+          f"({share:.2%}); "
           f"{total['operators equal']} of {total['operators']} operators fully equal")
     if options.json:
         options.json.write_text(json.dumps({"total": total, "share": share, "not_equal": listed}, indent=1))

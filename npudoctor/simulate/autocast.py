@@ -13,7 +13,8 @@ import torch
 
 LOWER = (
     "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d.input",
-    "conv_transpose3d.input", "convolution", "prelu", "addmm", "addmv", "addr", "matmul", "einsum", "mm", "mv",
+    "conv_transpose3d.input", "convolution", "prelu", "addmm", "addmv", "addr", "matmul", "einsum", "mm",
+    "mv",
     "linear", "addbmm", "baddbmm", "bmm", "chain_matmul", "linalg_multi_dot", "lstm_cell", "gru_cell",
     "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention", "lstm.input", "gru.input",
 )
@@ -31,7 +32,7 @@ WIDEST = (
     "addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "tensordot",
     "scatter_add", "cat", "stack",
 )
-_KEY = torch._C.DispatchKey.AutocastPrivateUse1
+_KEY: Any = getattr(torch._C.DispatchKey, "AutocastPrivateUse1")  # noqa: B009 - missing in the stubs
 _HALF = (torch.float16, torch.bfloat16)
 
 
@@ -85,7 +86,8 @@ def _widest(overload: Any) -> Callable[..., Any]:
         seen: list[torch.dtype] = []
         _map(args, lambda t: seen.append(t.dtype) or t)  # type: ignore[func-returns-value]
         halves = {dtype for dtype in seen if dtype in _HALF}
-        change = _to(torch.float32 if torch.float32 in seen or len(halves) > 1 else next(iter(halves), torch.float32))
+        wide = torch.float32 in seen or len(halves) != 1
+        change = _to(torch.float32 if wide else halves.pop())
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
             return overload(*_map(args, change), **kw)
 

@@ -27,7 +27,7 @@ def activate(options: Options) -> Any:
         UserError: torch is missing, too old, or has another backend (see `support.require`).
     """
     require()
-    from npudoctor.simulate import devices, live, patches, standin
+    from npudoctor.simulate import devices, envsteps, live, patches, standin
     from npudoctor.simulate.recorder import Recorder
 
     with _lock:
@@ -39,6 +39,7 @@ def activate(options: Options) -> Any:
             stack.callback(_restore_module, name, sys.modules.get(name))
             sys.modules[name] = module
         patches.apply(stack)
+        envsteps.install(stack)
         stack.callback(setattr, live, "recorder", live.recorder)
         live.recorder = recorder
         _active.append((recorder, stack))

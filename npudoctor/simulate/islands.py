@@ -16,8 +16,9 @@ from npudoctor.simulate import live
 from npudoctor.simulate.bridge import CELLS, HOST, device_cell, to_capsule, to_device, to_host
 
 NAMES = (
-    "lstm.input", "lstm.data", "gru.input", "gru.data", "rnn_tanh.input", "rnn_tanh.data", "rnn_relu.input",
-    "rnn_relu.data", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention",
+    "lstm.input", "lstm.data", "gru.input", "gru.data", "rnn_tanh.input", "rnn_tanh.data",
+    "rnn_relu.input", "rnn_relu.data", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell",
+    "scaled_dot_product_attention",
 )
 
 
@@ -30,7 +31,7 @@ class ToHost(torch.autograd.Function):
         return to_host(tensor)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Any) -> Any:
         live.allocated(gradient, ctx.code, None)
         return to_device(gradient, ctx.code), None
 
@@ -45,7 +46,7 @@ class ToDevice(torch.autograd.Function):
         return to_device(tensor, code)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Any) -> Any:
         live.launch(f"{ctx.name}_backward")
         return to_host(gradient), None, None
 
@@ -78,7 +79,7 @@ def _code_of(values: Any) -> int:
     for value in values:
         if isinstance(value, torch.Tensor):
             if value.device.type == "npu":
-                return CELLS[device_cell(to_capsule(value.detach()))]  # type: ignore[no-any-return]
+                return CELLS[device_cell(to_capsule(value.detach()))]
         elif isinstance(value, (tuple, list)):
             code = _code_of(value)
             if code:

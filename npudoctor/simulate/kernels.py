@@ -64,11 +64,14 @@ return tensor_of(c)"""
 
 
 # Lengths and batch sizes of packed sequences are host tensors on every device.
-_MAY_CONJUGATE = ("_fft", "fft", "_linalg", "linalg", "conj", "_conj", "resolve", "triangular", "lu_", "ormqr")
+_MAY_CONJUGATE = (
+    "_fft", "fft", "_linalg", "linalg", "conj", "_conj", "resolve", "triangular", "lu_", "ormqr",
+)
 # PyTorch hands these their operands with the conjugate or negative bit still set.
 _TAKES_CONJUGATES = frozenset({
     "clone", "dot", "vdot", "mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_", "addmv", "addmv_", "mv",
-    "linalg_svd", "_linalg_svd", "_conj_physical", "conj_physical", "linalg_solve_triangular", "linalg_vecdot",
+    "linalg_svd", "_linalg_svd", "_conj_physical", "conj_physical", "linalg_solve_triangular",
+    "linalg_vecdot",
 })
 HOST_ARGUMENTS = frozenset({"_pack_padded_sequence", "_pack_padded_sequence_backward"})
 

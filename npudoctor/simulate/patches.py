@@ -71,7 +71,8 @@ def _with_index(value: Any) -> Any:
 def _storage(cls: Any, *args: Any, device: Any = None, **kw: Any) -> Any:
     """`torch.UntypedStorage(size, device="npu")`: PyTorch has no allocator for a Python backend."""
     if device is None or torch.device(device).type != "npu":
-        return torch._C.StorageBase.__new__(cls, *args, **({"device": device} if device is not None else {}), **kw)
+        given = kw if device is None else {"device": device, **kw}
+        return torch._C.StorageBase.__new__(cls, *args, **given)
     size = args[0] if args and isinstance(args[0], int) else 0
     return torch.empty(size, dtype=torch.uint8, device=device).untyped_storage()
 
@@ -98,7 +99,10 @@ def _backward(stack: ExitStack) -> None:
 
     def run(*args: Any, **kw: Any) -> Any:
         with torch.autograd.set_multithreading_enabled(False):
-            return original(*args, **kw)
+            result = original(*args, **kw)
+        if live.recorder is not None:
+            live.recorder.mark("update", 0)
+        return result
 
     for module in (graph, torch.autograd):
         _swap(stack, module, "_engine_run_backward", run)

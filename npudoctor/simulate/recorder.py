@@ -50,8 +50,10 @@ class Recorder:
         self.peak_by_line: Counter = Counter()
         self.phases: dict[str, Counter] = {}
         self.steps = 0
+        self.steps_begun = False
         self.step_seconds = 0.0
         self.notes: Counter = Counter()
+        self.pending: Counter = Counter()
 
     # --- positions -------------------------------------------------------------------------
 
@@ -84,7 +86,7 @@ class Recorder:
         library = self.library
         for position in path:
             if not library[position[0]]:
-                return position  # type: ignore[no-any-return]
+                return position
         return None
 
     # --- what the kernels report -----------------------------------------------------------
@@ -122,14 +124,33 @@ class Recorder:
             del self.events[:size]  # in place: other threads may be appending
             self.window.extend(batch)
             del self.window[: max(0, len(self.window) - self.window_size)]
-            for event, times in Counter(batch).items():
-                if len(event) == 2:
-                    self.kernels[event] += times
-                elif event[0] is SYNC:
-                    self.syncs[event] += times
-                elif event[0] is not MARK:
-                    self.transfers[event] += times
+            self._count(batch)
+            self._fold_phases(batch)
             self._fold_blocks()
+
+    def _count(self, batch: list[tuple]) -> None:
+        for event, times in Counter(batch).items():
+            if len(event) == 2:
+                self.kernels[event] += times
+            elif event[0] is SYNC:
+                self.syncs[event] += times
+            elif event[0] is not MARK:
+                self.transfers[event] += times
+
+    def _fold_phases(self, batch: list[tuple]) -> None:
+        """Give what lies before each mark to the mark's phase; the rest waits for the next mark."""
+        start = 0
+        for place, event in enumerate(batch):
+            if event[0] is MARK:
+                counts = self.phases.setdefault(event[1], Counter())
+                counts.update(self.pending)
+                self.pending.clear()
+                _tally(batch[start:place], counts)
+                if event[2]:
+                    self.steps += event[2]
+                    counts["env_steps"] += event[2]
+                start = place + 1
+        _tally(batch[start:], self.pending)
 
     def _fold_blocks(self) -> None:
         size = len(self.blocks)
@@ -147,3 +168,10 @@ class Recorder:
                     entry[1] = entry[0]
                 if here > peaks[where]:
                     peaks[where] = here
+
+
+def _tally(events: list[tuple], counts: Counter) -> None:
+    counts.update("kernels" if len(e) == 2 else e[0] + "s" if e[0] is SYNC else e[0] for e in events)
+    for event in events:
+        if event[0] is H2D or event[0] is D2H:
+            counts[event[0] + "_bytes"] += event[1]

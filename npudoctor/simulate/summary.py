@@ -46,9 +46,17 @@ def summarise(recorder: Any) -> dict[str, Any]:
         "simulated": True,
         "totals": _totals(recorder, kinds, operators),
         "lines": [_plain(entry) for entry in ordered],
-        "phases": {name: dict(sorted(counts.items())) for name, counts in recorder.phases.items()},
+        "phases": _phases(recorder),
         "notes": dict(sorted(recorder.notes.items())),
     }
+
+
+def _phases(recorder: Any) -> dict[str, dict[str, int]]:
+    """Counts per phase; what no mark followed is `end` after the last one, `setup` if there was none."""
+    phases = {name: dict(sorted(counts.items())) for name, counts in recorder.phases.items()}
+    if recorder.pending:
+        phases["end" if phases else "setup"] = dict(sorted(recorder.pending.items()))
+    return phases
 
 
 def _totals(recorder: Any, kinds: Counter, operators: Counter) -> dict[str, Any]:
