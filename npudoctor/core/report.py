@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from npudoctor.core.blocks import Block, Phrase
 from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
@@ -46,6 +47,9 @@ class Report:
         tables: name of each data table used -> its date.
         next_step: the sensible next command, as text.
         extra: command-specific machine-readable data for the JSON form.
+        blocks: tables, bars and answers, drawn between the facts and the findings.
+        banner: what the reader must not miss; printed as the first and as the last line.
+        decided: exit code of a command whose code does not follow from severities alone.
     """
 
     command: str
@@ -58,12 +62,17 @@ class Report:
     tables: Mapping[str, str] = field(default_factory=dict)
     next_step: Text | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
+    banner: Phrase | None = None
+    decided: Exit | None = None
 
     def count(self, severity: Severity) -> int:
         """Number of findings of one severity, consequences included."""
         return sum(f.severity is severity for root in self.findings for f in root.walk())
 
     def exit_code(self, strict: bool = False) -> Exit:
-        """FINDINGS when there is an error (with `strict`: a warning too), else OK."""
+        """FINDINGS when there is an error (with `strict`: a warning too), else OK; or as `decided`."""
+        if self.decided is not None:
+            return self.decided
         bad = self.count(Severity.ERROR) + (self.count(Severity.WARNING) if strict else 0)
         return Exit.FINDINGS if bad else Exit.OK

@@ -45,18 +45,33 @@ class Text:
         return frozenset(name.split(".")[0].split("[")[0] for name in names)
 
     def render(self, lang: str = "en", params: Mapping[str, object] | None = None) -> str:
-        """The message in `lang` with `params` filled in."""
+        """The message in `lang` with `params` filled in; a parameter that is a `Text` is rendered too."""
         template = self.zh if lang == "zh" else self.en
-        return _formatter.vformat(template, (), dict(params or {}))
+        filled = {k: v.render(lang) if isinstance(v, Text) else v for k, v in (params or {}).items()}
+        return _formatter.vformat(template, (), filled)
 
 
-def verbatim(text: str) -> Text:
-    """Text that is the same in every language: a command, a path, a quoted log line."""
-    escaped = text.replace("{", "{{").replace("}", "}}")
+def verbatim(text: str, zh: str | None = None) -> Text:
+    """Text that needs no translation, or data that comes in both languages.
+
+    A command, a path, a quoted log line; with `zh`, a remark of a data table.
+    """
     instance = object.__new__(Text)  # not part of the catalogue: there is nothing to translate
-    object.__setattr__(instance, "en", escaped)
-    object.__setattr__(instance, "zh", escaped)
+    for lang, words in (("en", text), ("zh", text if zh is None else zh)):
+        object.__setattr__(instance, lang, words.replace("{", "{{").replace("}", "}}"))
     return instance
+
+
+def filled(text: Text, params: Mapping[str, object]) -> Text:
+    """`text` with `params` filled in for every language: a finished sentence, not a new message.
+
+    A parameter that is itself a `Text` is rendered in the same language.
+    """
+    sentences = []
+    for lang in LANGUAGES:
+        words = {k: v.render(lang) if isinstance(v, Text) else v for k, v in params.items()}
+        sentences.append(text.render(lang, words))
+    return verbatim(*sentences)
 
 
 def catalogue() -> list[tuple[str, Text]]:

@@ -37,6 +37,8 @@ _NEXT = Text("next", "下一步")
 def render(report: Report, console: Console, session: Session) -> None:
     """Print `report` on `console`."""
     marks = _MARKS if _can_encode(console, "".join(m for m in _MARKS.values())) else _ASCII
+    if report.banner is not None:
+        console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
     for fact in report.facts:
         line = Line(f"{session.tr(fact.label):<12} ", style="dim")
         line.append(fact.value, style="not dim")
@@ -45,6 +47,10 @@ def render(report: Report, console: Console, session: Session) -> None:
         console.print(line)
     if report.facts:
         console.print()
+    if report.blocks:
+        from npudoctor.report.blocks import draw
+
+        draw(report.blocks, console, session.lang)
     for finding in report.findings:
         _finding(finding, console, session, marks)
     _counts(report, console, session, marks)
@@ -53,6 +59,8 @@ def render(report: Report, console: Console, session: Session) -> None:
     console.print(Line(session.tr(report.verdict, report.params), style=style))
     if report.next_step is not None:
         console.print(Line(f"{session.tr(_NEXT)}: {session.tr(report.next_step, report.params)}"))
+    if report.banner is not None:
+        console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
 
 
 def _finding(finding: Finding, console: Console, session: Session, marks: dict) -> None:
