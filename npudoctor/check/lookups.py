@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping
 
 from npudoctor import tables
 from npudoctor.machine.facts import CannInstall, Chip
+from npudoctor.pairing.chips import Chip as Family
+from npudoctor.pairing.seen import family_of
+from npudoctor.pairing.versions import vendor
 
 
-@functools.lru_cache(maxsize=256)
-def chip_row(name: str) -> Mapping[str, str] | None:
-    """The row of `chips.tsv` for a name that npu-smi prints (`910B3`, `310P3`), None when unknown."""
-    for row in tables.load("chips").rows:
-        if re.fullmatch(row["smi_pattern"], name):
-            return row
-    return None
+def families(chips: tuple[Chip, ...]) -> dict[str, Family]:
+    """Chip name -> family, for the names that tell one."""
+    found = {chip.name: family_of(chip) for chip in chips}
+    return {name: family for name, family in found.items() if family is not None}
 
 
-def chip_rows(chips: tuple[Chip, ...]) -> dict[str, Mapping[str, str]]:
-    """Chip name -> row, for the names that the table knows."""
-    found = {chip.name: chip_row(chip.name) for chip in chips}
-    return {name: row for name, row in found.items() if row is not None}
-
-
-def ops_package(row: Mapping[str, str], install: CannInstall) -> str:
+def ops_package(family: Family, install: CannInstall) -> str:
     """Name of the package that holds the operators of a chip for this CANN generation."""
-    from npudoctor.pairing.versions import vendor
-
     try:
         new = vendor(install.version).line >= (8, 5)
     except ValueError:
         new = install.layout == "cann"
-    return row["ops_package"] if new or not row["kernels_package"] else row["kernels_package"]
+    return family.ops_package if new or not family.kernels_package else family.kernels_package
 
 
 def needs(level: str) -> tuple[str, ...]:

@@ -124,6 +124,7 @@ def _finish(
     session: Session, path: Path, outcome: TreeOutcome, settings: Settings, check: bool, copy_to: Path | None
 ) -> Exit:
     from npudoctor.migrate import copy, summary, writer
+    from npudoctor.report.keep import keep
     from npudoctor.report.migration import emit_migration
 
     refused: tuple[writer.Refusal, ...] = ()
@@ -136,6 +137,7 @@ def _finish(
     changes = summary.changes_of(outcome, refused, intent.written)
     report = summary.report_of(outcome, changes, intent)
     emit_migration(session, report, changes)
+    keep(report)
     return report.exit_code()
 
 

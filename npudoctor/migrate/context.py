@@ -204,26 +204,21 @@ class ModuleContext:
         return self.kinds.of(node) is Kind.TENSOR
 
     @functools.cached_property
+    def imported_roots(self) -> frozenset[str]:
+        """First components of everything the module imports absolutely (`torch`, `ray`)."""
+        plain = [alias.name for statement in self.nodes(ast.Import) for alias in statement.names]
+        sources = [s.module or "" for s in self.nodes(ast.ImportFrom) if s.level == 0]
+        return frozenset(name.split(".")[0] for name in plain + sources)
+
+    @property
     def imports_torch(self) -> bool:
         """Whether any import of the module names torch or something inside it."""
-        return any(
-            binding.target.split(".")[0] == "torch"
-            for scope in self.names.scopes.values()
-            for bound in scope.bindings.values()
-            for binding in bound
-            if binding.kind == "import"
-        ) or any(star.split(".")[0] == "torch" for star in self.names.star_imports)
+        return "torch" in self.imported_roots
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def _line_starts(source: str) -> list[int]:
     """Offsets of line starts as `ast` counts lines: after LF, CR LF and CR, not after form feeds."""
-    starts, position = [0], 0
-    while True:
-        lf = source.find("\n", position)
-        cr = source.find("\r", position)
-        ends = [e for e in (lf, cr) if e >= 0]
-        if not ends:
-            return starts
-        end = min(ends)
-        position = end + 2 if source.startswith("\r\n", end) else end + 1
-        starts.append(position)
+    return [0, *(match.end() for match in _LINE_END.finditer(source))]

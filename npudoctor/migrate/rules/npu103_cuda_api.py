@@ -12,14 +12,19 @@ from npudoctor.migrate.api import (
     Edit,
     Message,
     ModuleContext,
+    Role,
     Rule,
     Safety,
     Severity,
     Text,
     change,
+    is_simulator_name,
+    literals,
     lookup_api,
     module_node,
+    name_of_target,
     resolved_api,
+    role_of,
 )
 
 _SILENT = Text(
@@ -52,6 +57,33 @@ _UNKNOWN = Message(
     ),
     severity=Severity.WARNING,
 )
+
+
+_GRAPH = Message(
+    title=Text("`{path}` belongs to a graph capture", "`{path}` 属于图捕获代码块"),
+    cause=Text(
+        "the capture itself cannot simply be renamed, and moving only its streams would split the block over "
+        "two devices",
+        "图捕获本身不能简单改名，而只迁移其中的流会使同一代码块分属两种设备",
+    ),
+    fix=Text(
+        "move the whole block by hand (torch.npu.NPUGraph, torch.npu.graph), or run it without a graph",
+        "请手工迁移整个代码块（torch.npu.NPUGraph、torch.npu.graph），或不使用图捕获",
+    ),
+    severity=Severity.WARNING,
+)
+_TOGETHER = Message(
+    title=Text("`{path}` decides something that stayed", "`{path}` 所决定的内容保持不变"),
+    cause=Text(
+        "it guards a device string that was not proved to be torch's, or a GPU kernel; moving the question "
+        "alone would choose the wrong branch",
+        "它控制的设备字符串无法证明属于 torch，或是 GPU 核函数；只改判断会选错分支",
+    ),
+    fix=Text("change both by hand, or leave both", "请手工同时修改两处，或都保持不变"),
+    severity=Severity.WARNING,
+)
+_GRAPH_NAMES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
+_GRAPH_PARTNERS = frozenset({"Stream", "stream", "current_stream", "set_stream", "default_stream"})
 
 
 @functools.cache
@@ -90,11 +122,63 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(
             ctx, node, message=_MISSING, path=path, target=api.target, version=version, present=present
         )
-    else:
+    elif _in_graph_block(ctx, node, api):
+        yield change(ctx, node, message=_GRAPH, path=path)
+    elif _chooses_unknown(ctx, node):
+        yield change(ctx, node, message=_TOGETHER, path=path)
+    elif not _chooses_simulator_device(ctx, node) and not _is_default_type(ctx, node):
         inner = module_node(ctx, node)
         if inner is not None:  # behind an alias, the import statement is what changes
             edits = _edits(ctx, node, inner, api)
             yield change(ctx, node, *edits, message=_message(api.name), path=path, target=api.target)
+
+
+def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
+    """Streams beside a graph capture: half of a block on each device is worse than none."""
+    if api.name.rsplit(".", 1)[-1] not in _GRAPH_PARTNERS:
+        return False
+    unit = ctx.enclosing_function(node)
+    return any(
+        (ctx.qualified_name(other) or "") in _GRAPH_NAMES and ctx.enclosing_function(other) is unit
+        for other in ctx.nodes(ast.Attribute)
+    )
+
+
+def _chooses_simulator_device(ctx: ModuleContext, node: ast.AST) -> bool:
+    """`sim_device="cuda:0" if torch.cuda.is_available() else "cpu"`: the question goes with the string."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.keyword) and is_simulator_name(above.arg):
+            return True
+        if isinstance(above, ast.Assign):
+            return is_simulator_name(name_of_target(above.targets[0]))
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _chooses_unknown(ctx: ModuleContext, node: ast.AST) -> bool:
+    """The question of a ternary whose string stays, or of a switch for GPU kernels, must stay too."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            words = [w for w in literals(ctx) if w.word == "cuda" and _inside(ctx, w.node, above)]
+            if any(role_of(ctx, word.node) is Role.UNKNOWN for word in words):
+                return True
+        if isinstance(above, ast.BoolOp) and "triton" in ctx.text(above).lower():
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _inside(ctx: ModuleContext, node: ast.AST, outer: ast.AST) -> bool:
+    return node is outer or any(above is outer for above in ctx.ancestors(node))
+
+
+def _is_default_type(ctx: ModuleContext, node: ast.AST) -> bool:
+    return any(
+        isinstance(above, ast.Call) and ctx.called_name(above) == "torch.set_default_tensor_type"
+        for above in ctx.ancestors(node)
+    )
 
 
 def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: Api) -> list[Edit]:
