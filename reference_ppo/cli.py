@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from reference_ppo.config import Config
+from reference_ppo.messages import ALARM, END, EVAL, UPDATE, language
 
 OK, FAULTY, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(d, name))
     for name in ("workers", "overlap", "recurrent", "squash"):
         p.add_argument("--" + name, action="store_true")
-    for name in ("normalize_obs", "normalize_advantage"):
+    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault"):
         p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
     p.add_argument("--jsonl", metavar="FILE", help="one JSON object per event; - for standard output")
     p.add_argument("--checkpoint", type=Path, metavar="FILE", help="written after every update")
@@ -101,12 +102,13 @@ def train(config: Config, options: argparse.Namespace) -> int:
         if options.resume:
             snapshot.restore(trainer, checkpoint.load(options.resume))
         sinks = open_sinks(options, stack) if trainer.world.rank == 0 else []
+        event: dict[str, Any] = {}
         for event in trainer.run():
             for sink in sinks:
                 sink(event)
             if options.checkpoint and event["event"] == "update" and trainer.world.rank == 0:
                 checkpoint.save(options.checkpoint, snapshot.take(trainer))
-    return OK
+    return FAULTY if event["reason"] == "fault" else OK
 
 
 def open_sinks(options: argparse.Namespace, stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
@@ -115,11 +117,15 @@ def open_sinks(options: argparse.Namespace, stack: ExitStack) -> list[Callable[[
     if options.jsonl == "-":
         sinks.append(partial(write_line, sys.stdout))
     elif options.jsonl:
-        file = stack.enter_context(Path(options.jsonl).open("w", encoding="utf-8"))
-        sinks.append(partial(write_line, file))
+        sinks.append(partial(write_line, stack.enter_context(open_text(options.jsonl))))
     if not options.quiet and options.jsonl != "-":
         sinks.append(show)
     return sinks
+
+
+def open_text(path: str) -> TextIO:
+    """A text file for writing; the caller closes it."""
+    return open(path, "w", encoding="utf-8")
 
 
 def write_line(out: TextIO, event: dict[str, Any]) -> None:
@@ -137,16 +143,18 @@ def finite(value: Any) -> Any:
 
 
 def show(event: dict[str, Any]) -> None:
-    """One short line per update."""
-    if event["event"] == "update":
-        ret, success = event["return"], event["success_rate"]
-        print(
-            f"{event['steps']:>9} steps  return {_number(ret)}  success {_number(success)}  "
-            f"{event['steps_per_s']:.0f} steps/s"
-        )
-    elif event["event"] in ("eval", "end"):
-        print({k: v for k, v in event.items() if k != "config"})
+    """One short line for people per event."""
+    template = {"update": UPDATE, "eval": EVAL, "health": ALARM, "end": END}.get(event["event"])
+    if template is None:
+        return
+    lang = language()
+    values = {**event, "ret": number(event.get("return")), "success": number(event.get("success_rate"))}
+    values["speed"] = event.get("steps_per_s")
+    for key in ("what", "remedy"):
+        values[key] = event.get(key, {}).get(lang)
+    print(getattr(template, lang).format(**values), flush=True)
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Six characters, also for what is not known."""
     return "   -  " if value is None else f"{value:6.2f}"

@@ -54,6 +54,8 @@ class Config:
     normalize_obs: bool = True
     normalize_advantage: bool = True
 
+    stop_on_fault: bool = True
+    """End the run when a health rule reports an error (a NaN, a wrong importance ratio)."""
     target_success: float | None = None
     """Stop as soon as this share of deterministic evaluation episodes succeeds."""
     max_seconds: float | None = None

@@ -42,6 +42,7 @@ def update(trainer: Trainer, signals: dict[str, float]) -> Event:
         "steps": trainer.steps,
         "episodes": len(ended),
         "return": mean([r for r, _ in trainer.recent]),
+        "return_std": float(np.std([r for r, _ in trainer.recent])) if trainer.recent else None,
         "success_rate": mean([float(s) for _, s in trainer.recent if s is not None]),
         "steps_per_s": trainer.config.rollout_steps / seconds["total"],
         "time": seconds,
@@ -74,6 +75,7 @@ def end(trainer: Trainer, reason: str, last: Event, seconds: float) -> Event:
         "seconds": seconds,
         "return": last["return"],
         "success_rate": last["success_rate"],
+        "faults": list(trainer.monitor.fired),
         "processes_equal": trainer.world.equal(trainer.policy.theta),
     }
 

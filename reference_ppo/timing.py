@@ -30,7 +30,7 @@ class Stages:
             self.seconds[stage] += perf_counter() - start
 
     def take(self) -> tuple[dict[str, float], int]:
-        """Since the last call: seconds by stage, `other` for the rest, `total`; copies back in vector steps."""
+        """Since the last call: seconds by stage, `other` for the rest and `total`; copies back."""
         now = perf_counter()
         out = dict(self.seconds)
         out["total"] = now - self.started

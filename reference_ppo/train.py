@@ -11,13 +11,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reference_ppo import events, health, overlap
+from reference_ppo import events, overlap
 from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
 from reference_ppo.envs.make import make_envs, spec_of
 from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
+from reference_ppo.health import signals
+from reference_ppo.health.monitor import Monitor
 from reference_ppo.normalize import Normalizer
 from reference_ppo.policy import Policy
 from reference_ppo.ppo import make_optimizer, permutations, update
@@ -69,6 +71,7 @@ class Trainer:
             self.groups.append(Collector(envs, self.policy, self.normalizer, seeds, self.stages))
             first += envs.num_envs
         self.buffer = Buffer(config.horizon, n, spec)
+        self.monitor = Monitor(config, spec)
         self.updates = self.steps = 0
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
 
@@ -83,7 +86,16 @@ class Trainer:
         yield events.start(self)
         evaluation: Event | None = None
         while self.steps < self.config.total_steps:
-            yield self.iteration()
+            update_event = self.iteration()
+            yield update_event
+            alarms = self.monitor(update_event)
+            yield from alarms
+            if (
+                self.world.together(any(a["severity"] == "error" for a in alarms))
+                and self.config.stop_on_fault
+            ):
+                reason = "fault"
+                break
             goal = self.config.target_success
             if goal is not None and self.updates % self.config.eval_every == 0:
                 evaluation = self.evaluation()
@@ -105,7 +117,7 @@ class Trainer:
         config, buffer = self.config, self.buffer
         self.collect(self.noise())
         buffer.estimate(config.gamma, config.lam)
-        about_rollout = health.rollout_signals(buffer)
+        seen_in_rollout = signals.of_rollout(buffer)
         if config.normalize_advantage:
             # Once per rollout, not per minibatch: the same for every minibatch, and for every process.
             buffer.advantage = self.world.standardize(buffer.advantage)
@@ -117,7 +129,9 @@ class Trainer:
         self.normalizer.merge(*self.world.moments(buffer.raw.reshape(-1, buffer.raw.shape[-1])))
         self.updates += 1
         self.steps += config.rollout_steps
-        return events.update(self, {**health.signals(seen, buffer, config.epochs), **about_rollout})
+        bad = signals.count_non_finite(buffer.s, buffer.v, buffer.r, buffer.advantage, *seen.values())
+        about = {**signals.of_update(seen, config.epochs, config.clip), **seen_in_rollout, "non_finite": bad}
+        return events.update(self, about)
 
     def collect(self, noise: NDArray[np.float32]) -> None:
         """Fill the buffer."""

@@ -1,9 +1,9 @@
 """All processes of a `torchrun` job, or the one process of a plain run.
 
 Data parallel: every process has the same weights and its own share of the environments. Gradients are
-averaged before clipping; advantages and observations are normalised by statistics of all processes; decisions
-to stop are taken together. With gloo on a CPU this checks correctness, it does not gain speed: a message costs
-about as much as half a minibatch.
+averaged before clipping; advantages and observations are normalised by statistics of all processes;
+decisions to stop are taken together. With gloo on a CPU this checks correctness, it does not gain speed:
+a message costs about as much as half a minibatch.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from npudoctor.check.lookups import chip_row, chip_rows, needs, ops_package, python_limit, variables
+from npudoctor.check.lookups import families, needs, ops_package, python_limit, variables
 from npudoctor.check.pairs import (
     best_install,
     device_ids,
@@ -64,8 +64,7 @@ __all__ = [
     "c_level",
     "cann_in_use",
     "chip_nodes",
-    "chip_row",
-    "chip_rows",
+    "families",
     "chips",
     "decided",
     "device_ids",

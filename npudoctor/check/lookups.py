@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping
 
 from npudoctor import tables
 from npudoctor.machine.facts import CannInstall, Chip
+from npudoctor.pairing.chips import Chip as Family
+from npudoctor.pairing.chips import chip as find_chip
+from npudoctor.pairing.versions import vendor
 
 
-@functools.lru_cache(maxsize=256)
-def chip_row(name: str) -> Mapping[str, str] | None:
-    """The row of `chips.tsv` for a name that npu-smi prints (`910B3`, `310P3`), None when unknown."""
-    for row in tables.load("chips").rows:
-        if re.fullmatch(row["smi_pattern"], name):
-            return row
-    return None
+def family_of(chip: Chip) -> Family | None:
+    """The family of a chip that npu-smi lists, None when its name does not tell.
+
+    An A3 (910C) prints only `Ascend910`, and has a Phy-ID column beside HBM; a bare `910B`
+    was the name of a first-generation chip in old drivers, and of the second elsewhere.
+    """
+    name = chip.name.upper().replace("ASCEND", "").strip(" -_")
+    if name == "910":
+        return find_chip("a3") if chip.phy_id is not None and chip.memory_kind == "hbm" else None
+    return None if name == "910B" else find_chip(name)
 
 
-def chip_rows(chips: tuple[Chip, ...]) -> dict[str, Mapping[str, str]]:
-    """Chip name -> row, for the names that the table knows."""
-    found = {chip.name: chip_row(chip.name) for chip in chips}
-    return {name: row for name, row in found.items() if row is not None}
+def families(chips: tuple[Chip, ...]) -> dict[str, Family]:
+    """Chip name -> family, for the names that tell one."""
+    found = {chip.name: family_of(chip) for chip in chips}
+    return {name: family for name, family in found.items() if family is not None}
 
 
-def ops_package(row: Mapping[str, str], install: CannInstall) -> str:
+def ops_package(family: Family, install: CannInstall) -> str:
     """Name of the package that holds the operators of a chip for this CANN generation."""
-    from npudoctor.pairing.versions import vendor
-
     try:
         new = vendor(install.version).line >= (8, 5)
     except ValueError:
         new = install.layout == "cann"
-    return row["ops_package"] if new or not row["kernels_package"] else row["kernels_package"]
+    return family.ops_package if new or not family.kernels_package else family.kernels_package
 
 
 def needs(level: str) -> tuple[str, ...]:

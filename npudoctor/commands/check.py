@@ -104,6 +104,7 @@ def COMMAND(
     from npudoctor.machine.probe import Settings
     from npudoctor.pairing.table import load
     from npudoctor.report import emit
+    from npudoctor.report.keep import keep
 
     if record is not None and replay is not None:
         raise UserError(_ONE_WAY)
@@ -123,4 +124,6 @@ def COMMAND(
             session.note(_WRITTEN, {"path": record})
     report = run.report(machine, load(table), ignore=frozenset(ignore), lang=session.lang)
     emit(session, report)
+    if replay is None:  # a replayed machine is not this one
+        keep(report)
     return report.exit_code(strict)

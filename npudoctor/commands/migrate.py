@@ -142,11 +142,13 @@ def _report(
     session: Session, outcome: TreeOutcome, refused: tuple[Refusal, ...], intent: Intent
 ) -> Exit:
     from npudoctor.migrate import summary
+    from npudoctor.report.keep import keep
     from npudoctor.report.migration import emit_migration
 
     changes = summary.changes_of(outcome, refused, intent.written)
     report = summary.report_of(outcome, changes, intent)
     emit_migration(session, report, changes)
+    keep(report)
     return report.exit_code()
 
 

@@ -60,9 +60,12 @@ def COMMAND(
             outcome = runner.run(program, arguments, module=module is not None)
     finally:
         backend.deactivate()
+    from npudoctor.report.keep import keep
+
     numbers = summary.summarise(recorder)
     report = _report(numbers, findings.findings(numbers, outcome), outcome)
     _emit(session, report, numbers, top)
+    keep(report)
     return report.exit_code()
 
 

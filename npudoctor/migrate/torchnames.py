@@ -36,9 +36,13 @@ def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
 
 def is_torch_project(ctx: ModuleContext) -> bool:
     """Whether a device in this module can only be torch's: it, or its project, imports torch."""
-    if ctx.imports_torch:
-        return True
-    return any(fact.imports_torch for fact in ctx.project.facts("devices").values())
+    return ctx.imports_torch or ctx.project.uses_torch
+
+
+def uses_accelerator(ctx: ModuleContext) -> bool:
+    """Whether the module spoke of CUDA before this run, or of an NPU."""
+    source = ctx.original.source
+    return "cuda" in source or any(word in source for word in (".npu", '"npu', "'npu"))
 
 
 def is_chain_end(ctx: ModuleContext, node: ast.AST) -> bool:
@@ -98,6 +102,9 @@ def is_dual(ctx: ModuleContext) -> bool:
     """
     if "npu" not in ctx.source:
         return False
+    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
+    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
+        return True
     npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
     if not npu_places:
         return False
@@ -110,9 +117,8 @@ def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
 
 
 def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    yield from (n for n in ctx.nodes(ast.Name) if n.id in _NPU_PROBES)
     for node in ctx.nodes(ast.Attribute):
-        if node.attr in _NPU_PROBES or ctx.qualified_name(node) == "torch.npu.is_available":
+        if ctx.qualified_name(node) == "torch.npu.is_available":
             yield node
     for const in ctx.nodes(ast.Constant):
         if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):
@@ -122,8 +128,18 @@ def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
             "builtins.hasattr",
             "importlib.util.find_spec",
         )
-        if probe or (const.value == "npu" and role_of(ctx, const) is not Role.UNKNOWN):
+        chosen = const.value == "npu" and role_of(ctx, const) not in (Role.UNKNOWN, Role.PRODUCER)
+        if probe or chosen or (const.value == "npu" and _in_ternary(ctx, const)):
             yield const
+
+
+def _in_ternary(ctx: ModuleContext, node: ast.AST) -> bool:
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+    return False
 
 
 def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
@@ -136,15 +152,22 @@ def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
 # -- where `import torch_npu` goes ---------------------------------------------------------
 
 
+def top_import_place(ctx: ModuleContext) -> tuple[ast.stmt, int, str] | None:
+    """`(torch's import, offset, text)` where the import goes in a module that imports torch at its top."""
+    top = [s for s in _torch_imports(ctx) if ctx.names.scope_of(s) is ctx.names.root]
+    top = [s for s in top if not _type_checking(ctx, s)]
+    return _after(ctx, _best(ctx, top)) if top else None
+
+
 def import_places(ctx: ModuleContext) -> list[tuple[ast.stmt, int, str]]:
-    """`(torch's import, offset, text)` for each place where the import has to be inserted."""
-    statements = [s for s in _torch_imports(ctx) if not _type_checking(ctx, s)]
-    top = [s for s in statements if ctx.names.scope_of(s) is ctx.names.root]
-    if top:
-        return [_after(ctx, _best(ctx, top))]
+    """The same for every module: at its top, or in each function that imports torch and uses the NPU."""
+    top = top_import_place(ctx)
+    if top is not None:
+        return [top]
     users = [n for n in ctx.nodes(ast.Attribute) if n.attr == "npu"] + [lit.node for lit in literals(ctx)]
     functions = {ctx.enclosing_function(n) for n in users}
-    return [_after(ctx, s) for s in statements if ctx.enclosing_function(s) in functions]
+    inside = [s for s in _torch_imports(ctx) if ctx.enclosing_function(s) in functions]
+    return [_after(ctx, s) for s in inside if not _type_checking(ctx, s)]
 
 
 def _torch_imports(ctx: ModuleContext) -> list[ast.stmt]:

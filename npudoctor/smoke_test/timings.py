@@ -34,8 +34,13 @@ _SETTINGS = {
     "batched environments, NPU": Text("batched environments, NPU", "批量环境，NPU"),
 }
 _NOTE = Text(
-    "{verdict} The article's rows are its own figures, on its hardware; they were not measured here.",
-    "{verdict} “文章”各行为文章在其硬件上的数据，并非在此测得。",
+    "{verdict}{simulated} The article's rows are its own figures, on its hardware; they were not measured "
+    "here.",
+    "{verdict}{simulated} “文章”各行为文章在其硬件上的数据，并非在此测得。",
+)
+_SIMULATED = Text(
+    " These are the times of this host while it simulates, not those of an NPU.",
+    "以上是本机在模拟时的耗时，并非 NPU 的耗时。",
 )
 _WHERE = {
     "env": Text(
@@ -105,8 +110,9 @@ def blocks(
         rows.append(
             (name, *("",) * len(PARTS), f"{about}{row['ms_per_step']:g}", f"{1e3 / row['ms_per_step']:.0f}")
         )
+    simulated = device is not None and device.kind == "sim"
     columns = (_SETTING, *(NAMES[part] for part in PARTS), _TOTAL, _RATE)
-    note = Phrase(_NOTE, {"verdict": verdict(single, batched)})
+    note = Phrase(_NOTE, {"verdict": verdict(single, batched), "simulated": _SIMULATED if simulated else ""})
     table = Table(_TITLE, columns, tuple(rows), right=tuple(range(1, len(columns))), note=note)
     bars = Bars(
         _TITLE,

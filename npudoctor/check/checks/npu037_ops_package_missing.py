@@ -13,7 +13,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     cann_in_use,
-    chip_rows,
+    families,
     chips,
     device_works,
     evidence,
@@ -41,7 +41,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     if not install.ops_known:
         raise Skip(Text("the operator folder could not be read", "无法读取算子目录"))
-    row = next(iter(chip_rows(chips(machine)).values()), None)
+    row = next(iter(families(chips(machine)).values()), None)
     name = ops_package(row, install) if row else "Ascend-cann-kernels-<chip>"
     yield CHECK.found(
         Severity.ERROR,

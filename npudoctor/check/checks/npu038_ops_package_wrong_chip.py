@@ -12,7 +12,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     cann_in_use,
-    chip_rows,
+    families,
     chips,
     device_works,
     evidence,
@@ -36,8 +36,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     install = cann_in_use(machine)
     if install is None or not install.chips or device_works(machine):
         return
-    for name, row in chip_rows(chips(machine)).items():
-        if set(row["kernel_dirs"].split(",")) & set(install.chips):
+    for name, row in families(chips(machine)).items():
+        if row.kernel_dir in install.chips:
             continue
         package_name = ops_package(row, install)
         yield CHECK.found(

@@ -31,12 +31,14 @@ def needs_clone(ctx: ModuleContext, values: Values, node: ast.expr) -> bool:
     bindings = [b for b in reaching(ctx, node) if b.kind != "annotation"]
     if not all(_fresh(values, b) for b in bindings):
         return True
+    if any(b.kind == "augmented" for b in scope.bindings[node.id]):
+        return True  # `x += y` writes in place, before or after the read
     return not all(ctx.scope(u) is scope and _only_read(ctx, u) for u in ctx.uses(node.id, scope))
 
 
 def _fresh(values: Values, binding: Binding) -> bool:
     if binding.kind != "assign" or binding.value is None:
-        return False  # `x += y` writes in place, `with ... as x` may be anything
+        return False  # `with ... as x` may be anything
     whole = isinstance(binding.node, ast.Assign) and binding.node.value is binding.value
     if whole and len(binding.node.targets) > 1:  # type: ignore[attr-defined]
         return False  # x = self.last = a + b

@@ -56,9 +56,12 @@ def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | No
             return NAMESPACE
         if name in ("sys._getframe", "pdb.set_trace", "inspect.currentframe"):
             return NAMESPACE
-    text = ctx.source if isinstance(owner, ast.Module) else ctx.text(owner)
-    if isinstance(owner, ast.Module):
-        text = ctx.text(_outermost(ctx, region))
+    return of_order(ctx, owner, region)
+
+
+def of_order(ctx: ModuleContext, owner: ast.AST, place: ast.stmt) -> Text | None:
+    """A hazard for moving a read of `place`, in scope `owner`, past other device work, or None."""
+    text = ctx.text(_outermost(ctx, place) if isinstance(owner, ast.Module) else owner)
     if _ASYNC.search(text):
         return ASYNC
     if _is_compiled(ctx, owner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from typing import Any
 
 from npudoctor.core.blocks import Phrase
@@ -10,7 +11,8 @@ from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.child import ChildRun
-from npudoctor.smoke_test.stage import Context, Device, Outcome, Stage, failed, passed
+from npudoctor.smoke_test.environment import check_errors, under_cause
+from npudoctor.smoke_test.stage import Context, Device, Outcome, Stage, Status, failed, passed
 
 _CODE = "NPU301"
 _TIMEOUT_S = 90.0
@@ -33,16 +35,43 @@ _UNUSED = Text(
     "an Ascend device is here ({davinci}) and torch cannot use it",
     "此处有昇腾设备（{davinci}），但 torch 无法使用",
 )
+_DOUBTS = Text("check reports {count} faults here: {codes}", "check 在此发现 {count} 个问题：{codes}")
+_DOUBTS_CAUSE = Text(
+    "torch opens the NPU all the same; a fault that check sees may still show in a later stage or under load",
+    "torch 仍能打开 NPU；但 check 发现的问题可能在后续阶段或高负载时显现",
+)
+_DOUBTS_FIX = Text("read them", "查看详情")
 _NO_SIM = Text("--device sim: this installation has no simulated NPU", "--device sim：当前安装不含模拟 NPU")
 _NO_SIM_CAUSE = Text("the package npudoctor.simulate is not there", "缺少软件包 npudoctor.simulate")
 
 
 def run(context: Context) -> Outcome:
-    """Probe the interpreter and settle `context.device`."""
+    """Probe the interpreter and settle `context.device`; where an NPU is wanted, `check` names the cause."""
+    outcome = _probe(context)
+    wanted = context.plan.device == "npu" or outcome.facts.get("davinci", "-") != "-"
+    if not wanted:
+        return outcome
+    roots = check_errors(context.plan.python)
+    if outcome.status is Status.FAIL:
+        return replace(outcome, findings=under_cause(outcome.findings, roots))
+    if roots and context.device is not None and context.device.kind == "npu":
+        # It works all the same: the stages will tell. But the reader should know.
+        params = {"count": len(roots), "codes": ", ".join(f.code for f in roots)}
+        fix = Fix(_DOUBTS_FIX, ("npudoctor check",))
+        note = Finding(
+            _CODE, "check-doubts", Severity.WARNING, _DOUBTS, _DOUBTS_CAUSE, params=params, fixes=(fix,)
+        )
+        return replace(outcome, findings=(*outcome.findings, note))
+    return outcome
+
+
+def _probe(context: Context) -> Outcome:
     child = context.run("probe", timeout_s=_TIMEOUT_S)
     python = child.first("python")
     if python is None or child.first("torch") is None or child.first("npu") is None:
-        return causes.no_result(_CODE, child, context)
+        outcome = causes.no_result(_CODE, child, context)
+        seen = {"davinci": ", ".join(python["davinci"]) or "-"} if python is not None else {}
+        return replace(outcome, facts=seen)
     facts = _facts(child)
     kind = context.plan.device
     if kind == "auto":

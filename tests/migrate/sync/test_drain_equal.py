@@ -22,15 +22,15 @@ import torch.nn.functional as F
 def program(seed, dtype, count):
     torch.manual_seed(seed)
     p = torch.nn.Parameter(torch.randn(3, dtype=dtype))
-    buf = torch.randn(4, dtype=dtype)
+    buf = torch.tanh(torch.randn(4, dtype=dtype))
+    loss = torch.tanh(torch.zeros((), dtype=dtype))
     opt = torch.optim.SGD([p], lr=0.1)
     data = [torch.randn(3, dtype=dtype) for _ in range(count)]
     out = []
-    loss = torch.zeros((), dtype=dtype)
 """
 
 VALUES = (
-    "loss", "loss.detach()", "loss.data", "x.mean()", "(x > 0).float().mean()", "(x > 0).sum()", "buf[0]",
+    "loss", "loss", "loss", "loss.detach()", "loss.data", "x.mean()", "(x > 0).float().mean()", "(x > 0).sum()", "buf[0]",
     "p[1]", "x.max()", "torch.max(x, p).mean()", "loss * 2", "-loss", "+loss", "p.sum()", "buf.sum()",
     "x.abs().mean().cpu()", "x.sum(dim=0)", "x[:1]", "x[:1].mean()", "loss.view(1)", "loss.squeeze()",
     "(x - p).pow(2).mean()", "F.mse_loss(p, x)", "F.mse_loss(p, x, reduction='sum')", "x.argmax()", "x[x > 0]",
@@ -79,7 +79,7 @@ def build(loop: str, body: list[str], start: str = "xs, ys = [], []\nacc, bcc = 
     text = "\n".join(["x = torch.neg(d)", *body])
     block = loop.format(body=textwrap.indent(text, "    "), nested=textwrap.indent(text, "        "))
     # What the loop reads is bound before it, so that only the lists are at stake.
-    return HEAD + textwrap.indent(f"keep = loss\n{start}\n{block}", "    ") + TAIL
+    return HEAD + textwrap.indent(f"keep = loss * 1\n{start}\n{block}", "    ") + TAIL
 
 
 def check(source: str, seed: int, dtype: torch.dtype, count: int) -> tuple[bool, int, int]:
@@ -124,6 +124,36 @@ def test_every_value_with_writes_after_the_read(value: str, work: str, dtype: to
     body = [work, f"xs.append({e}.item())", "buf.mul_(0.5)", "buf[0] += 1", "with torch.no_grad():\n    p.add_(0.1)",
             "keep = loss", "loss.detach().add_(1)"]
     check(build(LOOPS[0], body), 3, dtype, 5)
+
+
+WRITES = (
+    "with torch.no_grad():\n    loss += 1", "with torch.no_grad():\n    loss *= 2", "loss.detach().mul_(2)",
+    "loss.data.fill_(7.0)", "keep = loss\nkeep.data.add_(1)", "loss.data = loss.data * 3",
+    "torch.add(x[0], 1, out=loss.detach())", "(lambda: loss.detach().zero_())()", "out.append(loss)\nout[-1].data.zero_()",
+    "for t in [loss]:\n    t.data.sub_(1)", "buf.mul_(0.5)", "with torch.no_grad():\n    p.add_(0.1)",
+    "loss.detach()[...] = 5", "loss.squeeze().data.neg_()", "keep = loss.detach().view(1)\nkeep.add_(1)",
+    "with torch.no_grad():\n    for _ in range(2):\n        loss /= 2", "keep = [loss]\nkeep[0].data.add_(1)",
+    "exec('loss.data.add_(1)')", "keep = +loss\nkeep.data.add_(1)", "loss.requires_grad_().data.add_(1)",
+)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("made", [
+    "loss = ((p - x) ** 2).mean()", "loss = buf[0]", "loss = p[1]", "loss = x.mean()", "loss = buf.sum() if i else -x.mean()",
+    "loss = x.detach()[0]", "loss = (x * 2).max()", "loss = keep = x.std()",
+])
+@pytest.mark.parametrize("form", ["xs.append({e}.item())", "acc += {e}.item()", "v = {e}.item()\n{w}\nxs.append(v)"])
+def test_a_later_write_does_not_reach_the_number(made: str, write: str, form: str) -> None:
+    read = form.format(e="loss", w=write)
+    check(build(LOOPS[0], [made, read, write]), 5, torch.float32, 4)
+
+
+def test_the_comparison_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the copies that the proof asks for, the numbers differ and the harness says so."""
+    monkeypatch.setattr("npudoctor.migrate.sync.defer.needs_clone", lambda *args: False)
+    source = build(LOOPS[0], ["loss = x.mean()", "acc += loss.item()", WRITES[0]])
+    with pytest.raises(AssertionError, match="became"):
+        check(source, 5, torch.float32, 4)
 
 
 @pytest.mark.parametrize("count", [0, 1, 6])
