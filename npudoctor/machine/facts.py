@@ -354,6 +354,8 @@ class Machine:
     python: Python = field(default_factory=Python)
     probes: Probes = field(default_factory=Probes)
     hccn_conf: Leaf[str] = NOT_ASKED
+    hccn_tool: Leaf[str] = NOT_ASKED
+    docker_runtime: Leaf[str] = NOT_ASKED  # folder of Ascend Docker Runtime
 
     def var(self, name: str) -> str | None:
         """An environment variable, None when unset (or when the environment is not known)."""

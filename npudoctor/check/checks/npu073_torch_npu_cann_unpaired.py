@@ -83,6 +83,7 @@ CHECK = Check(
     Text("torch_npu and CANN are a pair", "torch_npu 与 CANN 配套"),
     needs=("python.packages", "cann.installs"),
     run=run,
+    explained_by=("NPU034",),
     applies=lambda m: m.python.first("torch-npu") is not None and cann_in_use(m) is not None,
     sources=("https://github.com/Ascend/pytorch/blob/master/COMPATIBILITY.md",),
 )

@@ -23,11 +23,12 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Cann:
     """Look in the places of both directory generations and wherever the variables point."""
     environ: Mapping[str, str] = value(known["env"], {})
     libraries = _library_path(host, environ)
-    installs, unclear = _installs(host, _candidates(host, environ, libraries, known["driver"].root))
+    places, unseen = _candidates(host, environ, libraries, known["driver"].root)
+    installs, unclear = _installs(host, places)
     found: Leaf[tuple[CannInstall, ...]] = (
         Known(tuple(installs), ", ".join(i.home for i in installs))
         if installs
-        else (unclear or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
+        else (unclear or unseen or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
     )
     home = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
     return Cann(
@@ -51,23 +52,30 @@ def _library_path(host: Host, environ: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def _candidates(host: Host, environ: Mapping[str, str], libraries: list[str], root: str) -> list[str]:
+def _candidates(
+    host: Host, environ: Mapping[str, str], libraries: list[str], root: str
+) -> tuple[list[str], Leaf[Any] | None]:
+    """Folders that may be a CANN home, and the first folder that could not be looked into."""
     places = [environ.get("ASCEND_HOME_PATH", ""), environ.get("ASCEND_TOOLKIT_HOME", "")]
     places += [
         posixpath.dirname(p.rstrip("/"))
         for p in libraries
         if p.rstrip("/").endswith("/lib64") and "/driver" not in p and "/atb" not in p
     ]
+    unseen: Leaf[Any] | None = None
     for base in dict.fromkeys([f"{environ.get('HOME', '')}/Ascend", root, "/usr/local/Ascend"]):
         if not base.startswith("/") or base == "/Ascend":
             continue
-        names = host.list(base).data or ()
+        listing = leaf_of(host.list(base))
+        if not decided(listing):
+            unseen = unseen or listing
+        names = value(listing, ())
         places += [f"{base}/{n}" for n in names if n == "cann" or n.startswith("cann-")]
         for product in ("ascend-toolkit", "nnae", "nnrt"):
             if product in names:
                 versions = host.list(f"{base}/{product}").data or ()
                 places += [f"{base}/{product}/{v}" for v in versions if v == "latest" or v[:1].isdigit()]
-    return [p.rstrip("/") for p in dict.fromkeys(places) if p.startswith("/")]
+    return [p.rstrip("/") for p in dict.fromkeys(places) if p.startswith("/")], unseen
 
 
 def _installs(host: Host, places: list[str]) -> tuple[list[CannInstall], Any]:

@@ -24,6 +24,7 @@ _FIX = Text("stack {joined} and read them with one .tolist(): the same numbers t
 _LEFT = Text("stack the values that share device and dtype and read them with one .tolist()",
              "将设备和 dtype 相同的值堆叠，用一次 .tolist() 读回")
 _MESSAGE = Message(Text("scalar reads in a row", "连续的标量读取"), _CAUSE, _LEFT, sources=(SOURCE_SCALAR,))
+_WIDTH = 110
 _TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding
 
 
@@ -61,6 +62,10 @@ def _join(analysis: Analysis, row: Row) -> tuple[tuple[Edit, ...], list[str]]:
         edits.append(Edit(start, end, new[read.value.id]))  # type: ignore[attr-defined]
     start, _ = ctx.line_span(row.first.lineno)
     line = f"{indent}{', '.join(new.values())} = {torch}.stack(({', '.join(names)})).tolist()\n"
+    if len(line) > _WIDTH:
+        inner = indent + ("\t" if "\t" in indent else "    ")
+        line = (f"{indent}{', '.join(new.values())} = {torch}.stack(\n"
+                f"{inner}({', '.join(names)})\n{indent}).tolist()\n")
     return (Edit(start, start, line), *edits), names
 
 

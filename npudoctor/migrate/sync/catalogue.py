@@ -58,22 +58,12 @@ class Catalogue:
         for node, value, kind in self._candidates():
             if node in self._claimed or node in found:
                 continue
-            heat = Heat.EPOCH if self._throttled(node) else self._loops.of(node)
+            heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
             if heat in (Heat.EPOCH, Heat.ONCE):
                 continue
             proved = self._values.of(value).tensor or kind == "array"
             found[node] = Read(node, value, kind, self._use(node), heat, proved)
         return sorted(found.values(), key=lambda read: self._ctx.span(read.node))
-
-    def _throttled(self, node: ast.expr) -> bool:
-        """Whether the place runs only now and then: `if step % 100 == 0:`."""
-        child: ast.AST = node
-        for above in self._ctx.ancestors(node):
-            if isinstance(above, ast.If) and child in above.body:
-                if any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):
-                    return True
-            child = above
-        return False
 
     # -- what reads ----------------------------------------------------------------------
 
@@ -202,6 +192,17 @@ class Catalogue:
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
+
+
+def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether the place runs only now and then: `if step % 100 == 0:`."""
+    child: ast.AST = node
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.If) and child in above.body:
+            if any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):
+                return True
+        child = above
+    return False
 
 
 def peel_copies(node: ast.expr) -> ast.expr:
