@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from npudoctor.core.blocks import Answer
 from npudoctor.core.finding import Finding, Fix, Severity
-from npudoctor.core.report import Block, Report
+from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
 from npudoctor.pairing.install import RELEASES, images, pip_commands
 from npudoctor.pairing.solve import Candidate, Change, Query, Solution, candidates
@@ -252,7 +253,7 @@ def _part(query: Query, name: str) -> str:
 # --- one set as lines ----------------------------------------------------------------------
 
 
-def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int) -> Block:
+def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int) -> Answer:
     row = found.row
     title = f"{number}. torch {row.torch} + torch_npu {row.torch_npu} + CANN {found.cann}"
     if found.python:
@@ -265,7 +266,7 @@ def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int)
     lines += [(_IMAGE, verbatim(image)) for image in images(data, found, query.chip)]
     lines += [(_NOTE, note) for note in _notes(found)]
     lines.append((_SOURCE, verbatim(row.provenance.url)))
-    return Block(verbatim(title), tuple(lines), pip_commands(row, found.python, arch))
+    return Answer(verbatim(title), tuple(lines), pip_commands(row, found.python, arch))
 
 
 def _python_line(found: Candidate) -> Text:

@@ -1,0 +1,174 @@
+"""`npudoctor migrate PATH`: from CUDA to NPU, in place with undo, or as a diff, a check, a copy."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.core.errors import UserError
+from npudoctor.core.exits import Exit
+from npudoctor.core.text import Text
+from npudoctor.session import Session
+
+if TYPE_CHECKING:
+    from npudoctor.config import Config
+    from npudoctor.migrate.settings import Settings
+    from npudoctor.migrate.summary import Intent
+    from npudoctor.migrate.target import Target
+    from npudoctor.migrate.tree import TreeOutcome
+    from npudoctor.migrate.walk import Tree
+    from npudoctor.migrate.writer import Refusal
+
+_HELP = Text(
+    "Rewrite CUDA code for Ascend NPUs and take host-device syncs out of loops.\n\n"
+    "PATH is a folder or one file. It is changed in place; --undo restores every byte.\n\n"
+    "Exit codes: 0 all done, 1 items are left for you (with --check or --diff: something would change), "
+    "2 usage or input error, 3 internal error.",
+    "将 CUDA 代码改写为昇腾 NPU 代码，并把主机与设备之间的同步移出循环。\n\n"
+    "PATH 为文件夹或单个文件，默认就地修改；--undo 可恢复每一个字节。\n\n"
+    "退出码：0 全部完成，1 尚有需要人工处理的项目（使用 --check 或 --diff 时表示将有修改），"
+    "2 用法或输入错误，3 内部错误。",
+)
+_WORKING = Text("migrating", "迁移中")
+_ONE_MODE = Text(
+    "--undo, --diff, --check and --output exclude each other",
+    "--undo、--diff、--check 与 --output 不能同时使用",
+)
+_DIFF_FORMAT = Text("--diff prints a diff and takes no --format", "--diff 只输出差异，不支持 --format")
+_BAD_CODE = Text("no rule has a code that starts with {code}", "没有以 {code} 开头的规则编号")
+
+
+@click.command("migrate", cls=Command, help_text=_HELP)
+@click.argument("path", type=click.Path(path_type=Path))
+@option("--diff", is_flag=True, help=Text("Only print a unified diff.", "只输出 unified diff。"))
+@option("--check", is_flag=True, help=Text(
+    "Write nothing; exit 1 if anything would change.", "不写入；若将有修改则以 1 退出。"))
+@option("--output", "-o", "copy_to", type=click.Path(path_type=Path), metavar="DIR", help=Text(
+    "Write a migrated copy to this new folder.", "将迁移后的副本写入该新文件夹。"))
+@option("--undo", is_flag=True, help=Text(
+    "Restore every file as it was before.", "将所有文件恢复为迁移之前的状态。"))
+@option("--style", type=click.Choice(("npu", "portable")), help=Text(
+    "npu: device 'npu'. portable: npu, else cuda, else cpu.",
+    "npu：使用设备 npu。portable：依次选择 npu、cuda、cpu。"))
+@option("--torch-npu", metavar="VERSION", help=Text(
+    "Release of torch_npu to write for.", "目标 torch_npu 版本。"))
+@option("--select", multiple=True, metavar="CODE", help=Text(
+    "Apply only these codes or prefixes of codes.", "只应用这些编号（或编号前缀）。"))
+@option("--ignore", multiple=True, metavar="CODE", help=Text(
+    "Do not apply these codes or prefixes of codes.", "不应用这些编号（或编号前缀）。"))
+@option("--unsafe-fixes", is_flag=True, help=Text(
+    "Also apply fixes that may change behaviour (each page says how).",
+    "同时应用可能改变行为的修改（详见各规则页面）。"))
+@option("--jobs", "-j", type=click.IntRange(min=1), help=Text(
+    "Worker processes (default: one per core).", "工作进程数（默认每核一个）。"))
+@option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=Text(
+    "Write the result to this file instead of the terminal.", "将结果写入该文件而不是终端。"))
+@option("--sarif", is_flag=True, help=Text("Same as --format sarif.", "等同于 --format sarif。"))
+@shared_options(formats=("text", "json", "sarif", "github", "html"), output=False)
+def COMMAND(
+    session: Session, path: Path, diff: bool, check: bool, copy_to: Path | None, undo: bool,
+    report_file: Path | None, sarif: bool, jobs: int | None, **chosen: Any,
+) -> Exit:
+    """Parse, choose the mode, run."""
+    if sum((diff, check, copy_to is not None, undo)) > 1:
+        raise UserError(_ONE_MODE)
+    if diff and (session.format != "text" or sarif):
+        raise UserError(_DIFF_FORMAT)
+    session = replace(session, output=report_file, format="sarif" if sarif else session.format)
+    if undo:
+        return _undo(session, path)
+    from npudoctor.migrate import walk
+    from npudoctor.migrate.summary import Intent
+
+    config = _config(path, chosen)
+    tree = walk.walk(path, config, leave_out=copy_to)
+    outcome, settings, target = _work(session, tree, config, jobs)
+    if diff:
+        return _diff(session, outcome)
+    refused = _write(outcome, check, copy_to)
+    intent = Intent(str(path), not check, settings, target, copy_to is not None)
+    return _report(session, outcome, refused, intent)
+
+
+def _config(path: Path, chosen: dict[str, Any]) -> Config:
+    from npudoctor import config
+
+    for name in ("select", "ignore"):
+        words = [w.strip().upper() for given in chosen[name] for w in given.split(",")]
+        chosen[name] = tuple(w for w in words if w)
+        _known(chosen[name])
+    loaded = config.load(path)
+    return loaded.override(**chosen)
+
+
+def _known(codes: tuple[str, ...]) -> None:
+    """A mistyped code would silently select nothing."""
+    from npudoctor.migrate.summary import known_codes
+
+    for code in codes:
+        if not any(known.startswith(code) for known in known_codes()):
+            raise UserError(_BAD_CODE, params={"code": code})
+
+
+def _work(
+    session: Session, tree: Tree, config: Config, jobs: int | None
+) -> tuple[TreeOutcome, Settings, Target]:
+    from npudoctor.migrate.target import settings_for
+    from npudoctor.migrate.tree import migrate_tree
+
+    settings, target = settings_for(tree, config)
+    with session.progress(_WORKING, 2 * len(tree.entries)) as advance:
+        return migrate_tree(tree, config, settings, jobs, advance), settings, target
+
+
+def _write(outcome: TreeOutcome, check: bool, copy_to: Path | None) -> tuple[Refusal, ...]:
+    """Write in place or to a copy; returns what was refused."""
+    from npudoctor.migrate import copy, writer
+
+    if copy_to is not None:
+        return copy.write(outcome, copy_to)
+    if check:
+        return ()
+    changed = [writer.Replacement(f.entry.path, f.before_sha256, f.after or b"") for f in outcome.changed]
+    return writer.apply(outcome.tree.root, changed).refused
+
+
+def _report(
+    session: Session, outcome: TreeOutcome, refused: tuple[Refusal, ...], intent: Intent
+) -> Exit:
+    from npudoctor.migrate import summary
+    from npudoctor.report.keep import keep
+    from npudoctor.report.migration import emit_migration
+
+    changes = summary.changes_of(outcome, refused, intent.written)
+    report = summary.report_of(outcome, changes, intent)
+    emit_migration(session, report, changes)
+    keep(report)
+    return report.exit_code()
+
+
+def _diff(session: Session, outcome: TreeOutcome) -> Exit:
+    from npudoctor.migrate.diff import unified
+    from npudoctor.report.diff import emit_diff
+
+    parts = [unified(f.entry.path, f.before, f.after or b"") for f in outcome.changed]
+    emit_diff(session, b"".join(parts))
+    return Exit.FINDINGS if parts else Exit.OK
+
+
+def _undo(session: Session, path: Path) -> Exit:
+    from npudoctor.migrate import undo
+    from npudoctor.report import emit
+
+    report = undo.report(path)
+    emit(session, report)
+    return report.exit_code()
+
+
+if sys.platform == "win32":  # the backup relies on POSIX renames and locks
+    raise UserError(Text("npudoctor migrate needs Linux or macOS", "npudoctor migrate 需要 Linux 或 macOS"))

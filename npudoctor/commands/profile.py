@@ -1,0 +1,165 @@
+"""`npudoctor profile`: record a script, or read a trace, and say what bounds it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.core.errors import UserError
+from npudoctor.core.exits import Exit
+from npudoctor.core.text import Text
+from npudoctor.session import Session
+
+if TYPE_CHECKING:
+    from npudoctor.profile.model import Trace
+
+_HELP = Text(
+    "Why is it slow? Operator time, idle gaps or syncs.\n\n"
+    "TARGET is a Python script to record (with its arguments after it), a Chrome trace (.json, .json.gz) "
+    "or a torch_npu profiler folder. Exit code 1 means a bottleneck was found.",
+    "为什么慢？是算子耗时、空闲间隙还是同步？\n\n"
+    "TARGET 可以是要记录的 Python 脚本（其后跟脚本参数）、Chrome trace（.json、.json.gz）"
+    "或 torch_npu 的 profiler 目录。退出码 1 表示发现了瓶颈。",
+)
+_READING = Text("reading the trace", "读取 trace")
+_NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")
+_INSTALL = Text("pip install 'npudoctor[profile]'", "请执行 pip install 'npudoctor[profile]'")
+_TWO = Text("--compare takes exactly two traces", "--compare 需要恰好两个 trace")
+_NO_TARGET = Text("profile needs a script or a trace", "profile 需要一个脚本或 trace")
+
+
+@click.command(
+    "profile",
+    cls=Command,
+    help_text=_HELP,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("target", required=False)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help=Text("Compare two traces: --compare BEFORE AFTER.", "比较两个 trace：--compare 之前 之后。"),
+)
+@option(
+    "-m",
+    "module",
+    is_flag=True,
+    help=Text("TARGET is a module, as in python -m.", "TARGET 是模块名，同 python -m。"),
+)
+@option(
+    "--warmup",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    help=Text("Seconds before recording starts.", "开始记录前的秒数。"),
+)
+@option(
+    "--duration",
+    type=click.FloatRange(min=0.1),
+    default=3.0,
+    show_default=True,
+    help=Text("Seconds to record.", "记录的秒数。"),
+)
+@option(
+    "--save-trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=Text("Keep the recorded trace here.", "将记录的 trace 保存到此处。"),
+)
+@option(
+    "--keep-running",
+    is_flag=True,
+    help=Text("Let the script go on after recording.", "记录完成后让脚本继续运行。"),
+)
+@option("--python", default=None, help=Text("Interpreter to record with.", "用于记录的解释器。"))
+@shared_options(formats=("text", "json", "html"))
+def COMMAND(
+    session: Session,
+    target: str | None,
+    args: tuple[str, ...],
+    comparing: bool,
+    module: bool,
+    warmup: float,
+    duration: float,
+    save_trace: Path | None,
+    python: str | None,
+    keep_running: bool,
+) -> Exit:
+    """See `_HELP`."""
+    _require()
+    if target is None:
+        raise UserError(_NO_TARGET)
+    if comparing:
+        if len(args) != 1:
+            raise UserError(_TWO)
+        return _compare(session, Path(target), Path(args[0]))
+    if not module and not target.endswith(".py"):
+        return _show(session, _read(session, Path(target)))
+    with tempfile.TemporaryDirectory(prefix="npudoctor-") as folder:
+        from npudoctor.profile.record import record
+
+        trace = save_trace or Path(folder) / "trace.json"
+        options: dict[str, Any] = {} if python is None else {"python": python}
+        record(
+            target,
+            args,
+            trace=trace,
+            warmup_s=warmup,
+            duration_s=duration,
+            module=module,
+            keep_running=keep_running,
+            **options,
+        )
+        return _show(session, _read(session, trace))
+
+
+def _require() -> None:
+    for package in ("numpy", "ijson"):
+        try:
+            __import__(package)
+        except ImportError:
+            raise UserError(_NEEDS, _INSTALL, {"package": package}) from None
+
+
+def _read(session: Session, path: Path) -> Trace:
+    from npudoctor.profile.readers import read, total_bytes
+
+    with session.progress(_READING, total_bytes(path)) as advance:
+        return read(path, advance)
+
+
+def _compare(session: Session, before: Path, after: Path) -> Exit:
+    from npudoctor import report
+    from npudoctor.profile.analyse import analyse
+    from npudoctor.profile.compare import compare
+
+    report.emit(session, compare(analyse(_read(session, before)), analyse(_read(session, after))))
+    return Exit.OK
+
+
+def _show(session: Session, trace: Trace) -> Exit:
+    from npudoctor import report
+    from npudoctor.profile.analyse import analyse
+    from npudoctor.profile.timeline import lanes
+    from npudoctor.profile.verdict import judge
+    from npudoctor.report.keep import keep
+
+    result = judge(analyse(trace))
+    keep(result)
+    if session.format == "html":
+        from npudoctor.report.profile_html import page
+
+        report.emit_text(session, page(result, lanes(trace), session.lang))
+    else:
+        if session.format == "text" and not session.quiet and session.output is None:
+            from npudoctor.report.profile_text import render
+
+            analysis: Any = result.extra["analysis"]
+            render(analysis, session.console(), session)
+        report.emit(session, result)
+    return result.exit_code(strict=True)

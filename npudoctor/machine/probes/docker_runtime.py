@@ -1,0 +1,21 @@
+"""Ascend Docker Runtime, which mounts devices and driver by itself where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from npudoctor.machine.facts import Leaf
+from npudoctor.machine.host import Host
+from npudoctor.machine.leaves import leaf_of
+from npudoctor.machine.probe import Probe, Settings
+
+FOLDER = "/usr/local/Ascend/Ascend-Docker-Runtime"
+
+
+def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[str]:
+    """Its install folder."""
+    return leaf_of(host.stat(FOLDER), lambda _: FOLDER)
+
+
+PROBE = Probe("docker_runtime", collect)

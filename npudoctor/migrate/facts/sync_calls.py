@@ -1,0 +1,127 @@
+"""Fact `sync_calls`: which names are called from hot loops, and which functions call what.
+
+With it a read inside `act()` in one file is seen to run once per environment step of
+another file's loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter
+from npudoctor.migrate.project import Fact
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+    from npudoctor.migrate.project import ProjectIndex
+
+# Names of containers, arrays and files that a project may also define; calls to them prove nothing.
+_COMMON = frozenset(
+    [
+        "append",
+        "extend",
+        "add",
+        "get",
+        "set",
+        "pop",
+        "update",
+        "items",
+        "keys",
+        "values",
+        "copy",
+        "close",
+        "open",
+        "read",
+        "write",
+        "save",
+        "load",
+        "reset",
+        "step",
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "std",
+        "any",
+        "all",
+        "log",
+        "info",
+        "print",
+        "join",
+        "split",
+        "format",
+        "insert",
+        "remove",
+        "clear",
+        "index",
+        "count",
+        "sort",
+        "__init__",
+        "to",
+        "cpu",
+        "cuda",
+        "numpy",
+        "item",
+        "tolist",
+        "detach",
+        "train",
+        "eval",
+        "parameters",
+        "state_dict",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class SyncCalls:
+    """Calls of one module.
+
+    Attributes:
+        hot: name called -> value of the hottest `Heat` of its call sites.
+        calls: function defined here -> names called in it outside any loop.
+    """
+
+    hot: dict[str, str]
+    calls: dict[str, tuple[str, ...]]
+
+
+def summarise(ctx: ModuleContext) -> SyncCalls | None:
+    """The calls of one module; None when it defines nothing and calls nothing in a loop."""
+    import ast
+
+    loops = Loops(ctx)
+    hot = {n: h.value for n, h in loops.call_sites().items() if n not in _COMMON}
+    calls: dict[str, set[str]] = {}
+    for call in ctx.nodes(ast.Call):
+        name, function = callee_name(call), ctx.enclosing_function(call)
+        if name and name not in _COMMON and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            calls.setdefault(function.name, set()).add(name)
+    return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}) if hot or calls else None
+
+
+def heat_by_name(project: ProjectIndex) -> dict[str, Heat]:
+    """Function name -> heat of its hottest call site anywhere in the project, calls followed."""
+    known: dict[str, Heat] | None = project.__dict__.get("_heat_by_name")
+    if known is not None:
+        return known
+    summaries = list(project.facts(FACT.name).values())
+    heat: dict[str, Heat] = {}
+    calls: dict[str, set[str]] = {}
+    for summary in summaries:
+        for name, value in summary.hot.items():
+            heat[name] = hotter(heat.get(name, Heat.ONCE), Heat(value))
+        for name, callees in summary.calls.items():
+            calls.setdefault(name, set()).update(callees)
+    waiting = list(heat)
+    while waiting:
+        name = waiting.pop()
+        for callee in calls.get(name, ()):
+            if heat[name].rank < heat.get(callee, Heat.ONCE).rank:
+                heat[callee] = heat[name]
+                waiting.append(callee)
+    project.__dict__["_heat_by_name"] = heat  # derived, not part of its value
+    return heat
+
+
+FACT = Fact("sync_calls", ("step(", "backward("), summarise)

@@ -1,0 +1,38 @@
+"""`device: cuda` in configuration files, DEVICE=cuda in scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npudoctor.migrate.idioms import Change, Idiom, Message, Settings, Severity, Text, View, found, swap
+from npudoctor.migrate.idioms.devices import VALUE, is_device_name
+
+_DEVICE = Message(
+    Text("{key} is set to {code}", "{key} 设置为 {code}"),
+    Text("a migrated program that reads this setting finds no such device, and code that compares it with "
+         "'npu' takes the other branch",
+         "迁移后的程序读取该设置时找不到该设备，与“npu”比较的代码会走另一分支"),
+    Text("set it to npu", "改为 npu"),
+)
+_PORTABLE = Message(
+    Text("{key} pins {code}", "{key} 固定为 {code}"),
+    Text("in the portable style the program chooses by itself; a pinned device overrides that",
+         "portable 风格下程序会自行选择设备，固定设备会覆盖该选择"),
+    Text("leave the setting out, or give npu on an NPU machine", "去掉该设置，或在 NPU 机器上设为 npu"),
+    Severity.WARNING,
+)
+
+
+def run(view: View, settings: Settings) -> Iterator[Change]:
+    """Change the value; keys are never touched."""
+    for setting in view.settings:
+        if not VALUE.fullmatch(setting.value.text) or not is_device_name(setting.key.text):
+            continue
+        key = setting.key.text
+        if settings.portable:
+            yield found(view, setting.value, message=_PORTABLE, key=key)
+        else:
+            yield found(view, setting.value, swap(setting.value, 0, len("cuda"), "npu"), key=key)
+
+
+IDIOM = Idiom("NPU173", "device-setting", _DEVICE, run)

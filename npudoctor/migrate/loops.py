@@ -1,0 +1,210 @@
+"""How hot a place is: which loop runs it, following calls within the module and the project.
+
+A loop that steps an environment runs once per environment step; a loop that calls
+`.backward()` runs once per minibatch; a loop around such loops runs once per epoch or
+update. Heat only ranks and words findings: no rewrite depends on a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from typing import TYPE_CHECKING, Union
+
+from npudoctor.migrate.names import FUNCTIONS
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+LoopNode = Union[ast.For, ast.AsyncFor, ast.While]
+
+_ENV = re.compile(r"(^|_)v?envs?($|_|\d)|environment", re.I)
+_BATCH = re.compile(r"batch|loader|sampler|generator|dataset|gradient_step|replay|(^|_)mb($|_)", re.I)
+_EPOCH = re.compile(r"epoch|update|iteration|episode|(^|_)iters?($|_)", re.I)
+_STEP = re.compile(r"num_steps|n_steps|rollout|horizon|max_step|timestep|max_ep_len|steps_per", re.I)
+
+
+@enum.unique
+class Heat(enum.Enum):
+    """How often a place runs, hottest first."""
+
+    STEP = "environment-step"
+    MINIBATCH = "minibatch"
+    LOOP = "loop"
+    EPOCH = "epoch"
+    ONCE = "once"
+
+    @property
+    def rank(self) -> int:
+        """0 is the hottest."""
+        return list(Heat).index(self)
+
+
+def hotter(*heats: Heat) -> Heat:
+    """The hottest of several."""
+    return min(heats, key=lambda h: h.rank)
+
+
+class Loops:
+    """Heat of every place of one module.
+
+    Args:
+        outside: function name -> heat of its hottest call site in other modules.
+    """
+
+    def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
+        self._ctx = ctx
+        self._stepping: set[ast.AST] = set()
+        self._kinds = self._classify()
+        self._functions = self._by_name()
+        self.function_heat: dict[ast.AST, Heat] = {}
+        self._follow_calls(outside or {})
+
+    def kind(self, loop: ast.AST) -> Heat:
+        """What one loop runs once per."""
+        return self._kinds[loop]
+
+    def steps_inside(self, loop: ast.AST) -> bool:
+        """Whether `loop` or a loop inside it steps an environment."""
+        return loop in self._stepping
+
+    def lexical(self, node: ast.AST) -> Heat:
+        """Heat by the loops of the same function alone."""
+        heat, child = Heat.ONCE, node
+        for above in self._ctx.ancestors(node):
+            if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+                break
+            if isinstance(above, LOOPS) and _runs_each_time(above, child):
+                heat = hotter(heat, self._kinds[above])
+            child = above
+        return heat
+
+    def of(self, node: ast.AST) -> Heat:
+        """Heat of a place: its loops and the calls that lead to its function."""
+        function = self._ctx.enclosing_function(node)
+        called = self.function_heat.get(function, Heat.ONCE) if function is not None else Heat.ONCE
+        return hotter(self.lexical(node), called)
+
+    def called_from_loop(self, node: ast.AST) -> bool:
+        """Whether `node` is hot only because its function is called from a loop elsewhere."""
+        return self.lexical(node).rank > self.of(node).rank
+
+    # -- loops -------------------------------------------------------------------------
+
+    def _classify(self) -> dict[ast.AST, Heat]:
+        marks: dict[ast.AST, Heat] = {}
+        for call in self._ctx.nodes(ast.Call):
+            mark = _mark(call)
+            loop = self._ctx.enclosing_loop(call) if mark is not None else None
+            if loop is not None and mark is not None:
+                marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
+        kinds: dict[ast.AST, Heat] = {}
+        outer: set[ast.AST] = set()
+        for marked in marks:
+            outer.update(a for a in self._ctx.ancestors(marked) if isinstance(a, LOOPS))
+        every: list[LoopNode] = [*self._ctx.nodes(ast.For), *self._ctx.nodes(ast.AsyncFor)]
+        every += self._ctx.nodes(ast.While)
+        for found in every:
+            kinds[found] = marks.get(found, Heat.EPOCH if found in outer else _by_name(found))
+            if kinds[found] is Heat.STEP:
+                self._stepping.add(found)
+                self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
+        return kinds
+
+    # -- calls -------------------------------------------------------------------------
+
+    def _by_name(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*self._ctx.nodes(ast.FunctionDef)]
+        functions += self._ctx.nodes(ast.AsyncFunctionDef)
+        for node in functions:
+            found.setdefault(node.name, []).append(node)
+        return found
+
+    def _follow_calls(self, outside: dict[str, Heat]) -> None:
+        """Fixpoint: a function is as hot as its hottest call site."""
+        for name, heat in outside.items():
+            for function in self._functions.get(name, ()):
+                self.function_heat[function] = heat
+        edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
+        for call in self._ctx.nodes(ast.Call):
+            callees = self._functions.get(callee_name(call) or "", ())
+            if callees:
+                caller: ast.AST | None = self._ctx.enclosing_function(call)
+                lexical = self.lexical(call)
+                edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
+        changed: list[ast.AST | None] = [None, *edges]
+        while changed:
+            current = changed.pop()
+            above = self.function_heat.get(current, Heat.ONCE) if current is not None else Heat.ONCE
+            for callee, lexical in edges.get(current, ()):
+                heat = hotter(above, lexical)
+                if heat.rank < self.function_heat.get(callee, Heat.ONCE).rank:
+                    self.function_heat[callee] = heat
+                    changed.append(callee)
+
+    def call_sites(self) -> dict[str, Heat]:
+        """Name called -> heat of its hottest call site in this module."""
+        found: dict[str, Heat] = {}
+        for call in self._ctx.nodes(ast.Call):
+            name = callee_name(call)
+            if name:
+                heat = self.of(call)
+                if heat is not Heat.ONCE:
+                    found[name] = hotter(found.get(name, Heat.ONCE), heat)
+        return found
+
+
+def callee_name(call: ast.Call) -> str | None:
+    """The last name of what is called: `act` for `agent.act(x)`; `forward` for `self.actor(x)`."""
+    func = call.func
+    if isinstance(func, ast.Name):
+        return func.id
+    if isinstance(func, ast.Attribute):
+        if isinstance(func.value, ast.Name) and func.value.id == "self" and _MODULE_NAME.search(func.attr):
+            return "forward"
+        return func.attr
+    return None
+
+
+_MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_net|qf\d?)(_net|_network)?$")
+
+
+def _runs_each_time(loop: LoopNode, child: ast.AST) -> bool:
+    once: tuple[ast.AST, ...] = (loop.iter,) if isinstance(loop, (ast.For, ast.AsyncFor)) else ()
+    return child not in loop.orelse and child not in once
+
+
+def _mark(call: ast.Call) -> Heat | None:
+    """What a call says about the loop that holds it."""
+    func = call.func
+    if not isinstance(func, ast.Attribute):
+        return None
+    if func.attr == "backward":
+        return Heat.MINIBATCH
+    if func.attr in ("step", "step_wait", "step_async") and _is_env(func.value):
+        return Heat.STEP
+    if func.attr == "step" and re.search(r"opt", ast.unparse(func.value), re.I):
+        return Heat.MINIBATCH
+    return None
+
+
+def _is_env(node: ast.AST) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return bool(_ENV.search(name))
+
+
+def _by_name(loop: LoopNode) -> Heat:
+    """Heat of a loop without a telling call, by the words of its header."""
+    words = loop.test if isinstance(loop, ast.While) else loop.iter
+    names = [n.id for n in ast.walk(words) if isinstance(n, ast.Name)]
+    names += [n.attr for n in ast.walk(words) if isinstance(n, ast.Attribute)]
+    if not isinstance(loop, ast.While):
+        names += [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
+    text = " ".join(names)
+    for pattern, heat in ((_EPOCH, Heat.EPOCH), (_BATCH, Heat.MINIBATCH), (_STEP, Heat.STEP)):
+        if pattern.search(text):
+            return heat
+    return Heat.LOOP

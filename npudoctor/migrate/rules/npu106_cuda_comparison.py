@@ -1,0 +1,114 @@
+"""Tests for the word `cuda`: `device.type == "cuda"`, `"cuda" in str(device)`, `cfg.device == "cuda"`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from npudoctor.migrate.api import (
+    Change,
+    Edit,
+    Literal,
+    Message,
+    ModuleContext,
+    Role,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    carrier,
+    change,
+    is_device,
+    is_fed,
+    is_torch_project,
+    literals,
+    other_side,
+    role_of,
+)
+
+_MESSAGE = Message(
+    title=Text("the test for {code} is never true on an NPU", "对 {code} 的判断在 NPU 上永远不成立"),
+    cause=Text(
+        "the device is called npu there, so the branch is skipped without a word",
+        "NPU 上的设备名为 npu，该分支会被悄悄跳过",
+    ),
+    fix=Text("compare with the NPU's name", "与 NPU 的设备名比较"),
+)
+_UNFED = Message(
+    title=Text(
+        "nothing found that sets the device compared with {code}", "找不到为该比较（{code}）提供设备值的地方"
+    ),
+    cause=Text(
+        "the test has to move together with the default or configuration that feeds it, "
+        "and none of the files given sets one to a CUDA device",
+        "该判断必须与提供其值的默认值或配置一起修改，而给定的文件中没有任何一处将其设为 CUDA 设备",
+    ),
+    fix=Text(
+        "migrate the whole project at once, or change the test where the device name is chosen",
+        "请一次迁移整个工程，或在选择设备名的地方一并修改该判断",
+    ),
+    severity=Severity.WARNING,
+)
+
+
+def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
+    """Move each comparison whose other side is torch's, or is fed by a default that moves too."""
+    if not is_torch_project(ctx):
+        return
+    for literal in literals(ctx):
+        if literal.word != "cuda" or role_of(ctx, literal.node) is not Role.COMPARISON:
+            continue
+        side = other_side(ctx, literal)
+        if side is None:
+            continue
+        name = carrier(ctx, side)
+        if is_device(ctx, side) or (name is not None and is_fed(ctx, name)):
+            if not (ctx.settings.portable and _knows_npu(ctx, literal)):
+                yield change(ctx, literal.node, *_edit(ctx, literal))
+        elif name is not None:
+            yield change(ctx, literal.node, message=_UNFED)
+
+
+def _knows_npu(ctx: ModuleContext, literal: Literal) -> bool:
+    """Whether the collection already lists an NPU beside it."""
+    above = ctx.parent(literal.node)
+    if not isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        return False
+    return any(isinstance(e, ast.Constant) and str(e.value).startswith("npu") for e in above.elts)
+
+
+def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:
+    if not ctx.settings.portable:
+        return [Edit(literal.start, literal.end, "npu")]
+    if literal.fstring:
+        return []
+    start, end = ctx.span(literal.node)
+    text = ctx.text(literal.node)
+    at = literal.start - start
+    twin = text[:at] + "npu" + text[literal.end - start :]
+    above = ctx.parent(literal.node)
+    if isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        return [Edit(end, end, f", {twin}")]
+    if isinstance(above, ast.Call):
+        return [Edit(start, end, f"({text}, {twin})")]
+    assert isinstance(above, ast.Compare)
+    return _compare(ctx, above, literal, f"({text}, {twin})")
+
+
+def _compare(ctx: ModuleContext, compare: ast.Compare, literal: Literal, pair: str) -> list[Edit]:
+    """`x == "cuda"` -> `x in ("cuda", "npu")`."""
+    if len(compare.ops) != 1 or compare.comparators[0] is not literal.node:
+        return []
+    words = {ast.Eq: "in", ast.NotEq: "not in"}
+    word = words.get(type(compare.ops[0]))
+    if word is None:
+        return []
+    left, right = ctx.span(compare.left)[1], ctx.span(literal.node)[0]
+    between = ctx.source[left:right]
+    old = "==" if word == "in" else "!="
+    if between.count(old) != 1 or "#" in between:
+        return []
+    return [Edit(left, ctx.span(literal.node)[1], between.replace(old, word) + pair)]
+
+
+RULE = Rule("NPU106", "cuda-comparison", _MESSAGE, Safety.SAFE, ("cuda",), (ast.Module,), run)

@@ -1,0 +1,91 @@
+"""What still says `cuda` after the rewrite and was not proved to be anything."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from npudoctor.migrate.api import (
+    Change,
+    Literal,
+    Message,
+    ModuleContext,
+    Role,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    can_pick,
+    carrier,
+    change,
+    is_chain_end,
+    is_torch_project,
+    literals,
+    other_side,
+    role_of,
+)
+
+_MESSAGE = Message(
+    title=Text("{code} may still name a CUDA device", "{code} 可能仍指 CUDA 设备"),
+    cause=Text(
+        "nothing proves that it reaches torch, so it stayed; if it does, placing a tensor there raises, "
+        "and a test against it is silently never true",
+        "无法证明它会传给 torch，因此保持原样；若会传入，则放置张量时报错，与之比较则悄悄不成立",
+    ),
+    fix=Text(
+        "look where the value goes; make it npu if it is a device", "请确认该值的去向；若为设备名，请改为 npu"
+    ),
+    severity=Severity.WARNING,
+)
+_DYNAMIC = Message(
+    title=Text(
+        "`{code}` reaches into torch.cuda by a computed name", "`{code}` 以计算得到的名称访问 torch.cuda"
+    ),
+    cause=Text("which name it is shows only at run time", "具体名称只有运行时才知道"),
+    fix=Text("take torch.npu where the device is an NPU", "设备为 NPU 时请改用 torch.npu"),
+    severity=Severity.WARNING,
+)
+
+
+_STAR = Message(
+    title=Text("`{code}` may come from a star import", "`{code}` 可能来自星号导入"),
+    cause=Text(
+        "`from torch import *` hides where the name comes from, so it was not changed",
+        "`from torch import *` 使名称来源不明，因此未作修改",
+    ),
+    fix=Text("import the names you use, then migrate again", "请显式导入所用名称，然后重新迁移"),
+    severity=Severity.WARNING,
+)
+
+
+def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
+    """Literals of unknown role, and `torch.cuda` used as an object."""
+    if not is_torch_project(ctx):
+        return
+    for literal in literals(ctx):
+        if literal.word == "cuda" and _left_over(ctx, literal):
+            yield change(ctx, literal.node)
+    if any(star.split(".")[0] == "torch" for star in ctx.names.star_imports):
+        for name in ctx.nodes(ast.Name):
+            if name.id == "cuda" and not ctx.bindings(name):
+                yield change(ctx, ctx.parent(name) or name, message=_STAR)
+    for attribute in ctx.nodes(ast.Attribute):
+        if (
+            attribute.attr == "cuda"
+            and ctx.qualified_name(attribute) == "torch.cuda"
+            and is_chain_end(ctx, attribute)
+        ):
+            yield change(ctx, ctx.parent(attribute) or attribute, message=_DYNAMIC)
+
+
+def _left_over(ctx: ModuleContext, literal: Literal) -> bool:
+    role = role_of(ctx, literal.node)
+    if role is Role.UNKNOWN:
+        return True
+    if role is Role.COMPARISON:  # one with a device-like name is reported where it is judged
+        side = other_side(ctx, literal)
+        return side is not None and carrier(ctx, side) is None
+    return role is Role.PRODUCER and ctx.settings.portable and not can_pick(ctx)
+
+
+RULE = Rule("NPU150", "cuda-residue", _MESSAGE, Safety.MANUAL, ("cuda",), (ast.Module,), run)

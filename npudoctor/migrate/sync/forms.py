@@ -1,0 +1,99 @@
+"""The textual forms of a scalar read, and the text that keeps the tensor instead."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+_NEUTRAL = ("cpu", "detach")
+
+
+@dataclass(frozen=True)
+class ScalarRead:
+    """`E.item()`, `float(E)` or the like.
+
+    Attributes:
+        node: the call.
+        value: the tensor expression, without `.detach()`, `.cpu()` and `.data`.
+        form: `item`, or the builtin `float`, `int` or `bool`.
+    """
+
+    node: ast.Call
+    value: ast.expr
+    form: str
+
+
+def scalar_read(ctx: ModuleContext, node: ast.AST) -> ScalarRead | None:
+    """`node` as a scalar read, or None."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+        return ScalarRead(node, peel(node.func.value), "item")
+    if (
+        not isinstance(node.func, ast.Name)
+        or node.func.id not in ("float", "int", "bool")
+        or len(node.args) != 1
+    ):
+        return None
+    if ctx.qualified_name(node.func) != f"builtins.{node.func.id}":
+        return None
+    if scalar_read(ctx, node.args[0]) is not None:
+        return None  # float(x.item()): the inner read is the one
+    return ScalarRead(node, peel(node.args[0]), node.func.id)
+
+
+def peel(node: ast.expr) -> ast.expr:
+    """`node` without trailing `.detach()`, `.cpu()` and `.data`, which do not change the number."""
+    while True:
+        if isinstance(node, ast.Attribute) and node.attr == "data":
+            node = node.value
+        elif (
+            isinstance(node, ast.Call)
+            and not node.args
+            and not node.keywords
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _NEUTRAL
+        ):
+            node = node.func.value
+        else:
+            return node
+
+
+def kept_tensor(ctx: ModuleContext, read: ScalarRead, clone: bool, reshape: bool) -> str | None:
+    """Text for `read` that yields the detached 0-dim tensor instead; None if the text is unusual."""
+    value_start, value_end = ctx.span(read.value)
+    start, end = ctx.span(read.node)
+    if "#" in ctx.source[start:value_start] + ctx.source[value_end:end]:
+        return None  # a comment that would be lost
+    text = ctx.source[value_start:value_end]
+    atom = isinstance(read.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    suffix = ".detach()" + (".clone()" if clone else "") + (".reshape(())" if reshape else "")
+    return (text if atom else f"({text})") + suffix
+
+
+def indent_of(ctx: ModuleContext, statement: ast.stmt) -> str | None:
+    """The white space before a statement that begins its line; None if something else does."""
+    start, _ = ctx.span(statement)
+    line_start, _ = ctx.line_span(statement.lineno)
+    before = ctx.source[line_start:start]
+    return before if not before.strip() else None
+
+
+def indent_unit(ctx: ModuleContext, block_owner: ast.stmt) -> str:
+    """One level of indentation, as the body of `block_owner` shows it."""
+    outer = indent_of(ctx, block_owner) or ""
+    body = getattr(block_owner, "body", None) or []
+    inner = indent_of(ctx, body[0]) if body else None
+    if inner is not None and inner.startswith(outer) and len(inner) > len(outer):
+        return inner[len(outer) :]
+    return "    "
+
+
+def after_statement(ctx: ModuleContext, statement: ast.stmt) -> tuple[int, bool]:
+    """Offset of the line after `statement`, and whether a line end must be written first."""
+    _, end = ctx.line_span(statement.end_lineno or statement.lineno)
+    return end, not ctx.source[:end].endswith(("\n", "\r"))

@@ -1,0 +1,195 @@
+"""What keeps a deferred read from being proved equal: each hazard with the words that explain it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npudoctor.core.text import Text
+from npudoctor.migrate.loops import LOOPS, LoopNode
+from npudoctor.migrate.names import COMPREHENSIONS, FUNCTIONS
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+    from npudoctor.migrate.names import Scope
+
+NAMESPACE = Text(
+    "locals(), eval() or a debugger could see the unread tensors",
+    "locals()、eval() 或调试器可能看到尚未读回的张量",
+)
+GENERATOR = Text(
+    "the function is a generator or a coroutine and can stop inside the loop",
+    "该函数是生成器或协程，可能在循环中途停住",
+)
+CLOSURE = Text("a nested function or lambda uses the name", "嵌套函数或 lambda 使用了该名字")
+GUARDED = Text(
+    "an exception or a context manager could leave the loop early and the value be read",
+    "异常或上下文管理器可能提前离开循环，之后仍会读取该值",
+)
+ELSE = Text("the loop has an else branch", "循环带有 else 分支")
+UNBOUNDED = Text(
+    "the loop has no bound, so the unread tensors could pile up in device memory",
+    "循环没有上界，未读回的张量可能在设备内存中堆积",
+)
+WHOLE_TRAINING = Text(
+    "the values are kept for the whole training, not for one update: read them once per update",
+    "这些值保留到整个训练结束，而不是一次更新：请改为每次更新读回一次",
+)
+ASYNC = Text(
+    "the function uses non_blocking copies, streams or graphs, and the read may be what orders them",
+    "函数中使用了 non_blocking 拷贝、流或图捕获，该读取可能正起着排序作用",
+)
+COMPILED = Text("the function is compiled or scripted", "该函数被编译或脚本化")
+DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
+NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
+
+_ASYNC = re.compile(
+    r"non_blocking|\.stream\(|\bStream\(|CUDAGraph|NPUGraph|\.replay\(|\.graph\(|record_stream"
+)
+_COMPILED = re.compile(r"jit|script|compile|vmap|functorch|numba|njit|dynamo")
+_SNOOPING = frozenset({"locals", "eval", "exec", "globals", "breakpoint"})
+_SNOOPING_TEXT = re.compile(
+    r"\b(locals|eval|exec|globals|breakpoint|vars|dir|_getframe|set_trace|currentframe)\b"
+)
+_SNOOPING_BARE = frozenset({"vars", "dir"})  # of the scope itself only without an argument
+# Context managers that never swallow an exception and never change the order of device work.
+_PLAIN_CONTEXT = re.compile(
+    r"(^|\.)(no_grad|enable_grad|inference_mode|set_grad_enabled|autocast|amp_ctx|record_function|accumul"
+    "ate"
+    r"|no_sync|profile|detect_anomaly|open|tqdm|timer?|trange)$"
+)
+
+
+def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | None:
+    """A hazard of the function that holds `region`, or None."""
+    owner = scope.node
+    if isinstance(owner, ast.AsyncFunctionDef) or any(True for _ in _suspensions(owner)):
+        return GENERATOR
+    watched = _SNOOPING_TEXT.search(ctx.source) is not None  # the walk is only worth it then
+    for call in (n for n in ast.walk(owner) if isinstance(n, ast.Call)) if watched else ():
+        name = ctx.qualified_name(call.func) or ""
+        head, _, last = name.partition(".")
+        if head == "builtins" and (last in _SNOOPING or (last in _SNOOPING_BARE and not call.args)):
+            return NAMESPACE
+        if name in ("sys._getframe", "pdb.set_trace", "inspect.currentframe"):
+            return NAMESPACE
+    return of_order(ctx, owner, region)
+
+
+def of_order(ctx: ModuleContext, owner: ast.AST, place: ast.stmt) -> Text | None:
+    """A hazard for moving a read of `place`, in scope `owner`, past other device work, or None."""
+    text = ctx.text(_outermost(ctx, place) if isinstance(owner, ast.Module) else owner)
+    if _ASYNC.search(text):
+        return ASYNC
+    if _is_compiled(ctx, owner):
+        return COMPILED
+    return None
+
+
+def _outermost(ctx: ModuleContext, node: ast.stmt) -> ast.stmt:
+    top: ast.stmt = node
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.stmt):
+            top = above
+    return top
+
+
+def _suspensions(owner: ast.AST) -> Iterator[ast.AST]:
+    """Yields and awaits of this very function."""
+    if not isinstance(owner, FUNCTIONS):
+        return
+    stack: list[ast.AST] = list(ast.iter_child_nodes(owner))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+            yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _is_compiled(ctx: ModuleContext, owner: ast.AST) -> bool:
+    if "jit.script" in ctx.source:
+        return True
+    decorators = getattr(owner, "decorator_list", [])
+    if any(_COMPILED.search(ast.unparse(d)) for d in decorators):
+        return True
+    name = getattr(owner, "name", None)
+    return bool(name) and re.search(rf"\bcompile\(\s*(self\.)?{name}\b", ctx.source) is not None
+
+
+def of_region(ctx: ModuleContext, region: LoopNode, place: ast.AST) -> Text | None:
+    """A hazard of the loops and blocks from `region` down to `place`, or None."""
+    for above in ctx.ancestors(place):
+        if isinstance(above, LOOPS):
+            if above.orelse:
+                return ELSE
+            if isinstance(above, ast.While) and isinstance(above.test, ast.Constant):
+                return UNBOUNDED
+            if isinstance(above, ast.AsyncFor):
+                return GENERATOR
+        elif _is_try(above) or (isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above)):
+            return GUARDED
+        elif isinstance(above, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
+            return CLOSURE
+        if above is region:
+            return _several_devices(region)
+    return None
+
+
+def of_surroundings(ctx: ModuleContext, region: LoopNode, uses: list[ast.Name]) -> Text | None:
+    """A `try` or foreign `with` around `region` from which a use of the name could escape."""
+    child: ast.AST = region
+    for above in ctx.ancestors(region):
+        if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+            return None
+        guarded = _is_try(above) or (isinstance(above, (ast.With, ast.AsyncWith)) and not _plain_with(above))
+        if guarded:
+            body = getattr(above, "body", [])
+            if child not in body or not all(_inside(ctx, use, body) for use in uses):
+                return GUARDED
+        child = above
+    return None
+
+
+def _inside(ctx: ModuleContext, node: ast.AST, body: list[ast.stmt]) -> bool:
+    return any(a in body for a in ctx.ancestors(node))
+
+
+def _is_try(node: ast.AST) -> bool:
+    return type(node).__name__ in ("Try", "TryStar")
+
+
+def _plain_with(node: ast.With | ast.AsyncWith) -> bool:
+    if isinstance(node, ast.AsyncWith):
+        return False
+    for item in node.items:
+        made = item.context_expr
+        name = ast.unparse(made.func if isinstance(made, ast.Call) else made)
+        if not _PLAIN_CONTEXT.search(name):
+            return False
+    return True
+
+
+def _several_devices(region: LoopNode) -> Text | None:
+    for node in ast.walk(region):
+        if isinstance(node, ast.Subscript) and "device" in ast.unparse(node.value).lower():
+            return DEVICES
+        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+        if isinstance(first, ast.Constant) and str(first.value).startswith(("cuda:", "npu:")):
+            return DEVICES
+    return None
+
+
+def torch_name(ctx: ModuleContext, place: ast.AST) -> str | None:
+    """The name under which the module `torch` is visible at `place`."""
+    scope = ctx.scope(place)
+    seen: Scope | None = scope
+    while seen is not None:
+        for name, bindings in seen.bindings.items():
+            is_torch = bindings and all(b.kind == "import" and b.target == "torch" for b in bindings)
+            if is_torch and scope.find(name) is seen:
+                return name
+        seen = seen.parent
+    return None

@@ -1,0 +1,248 @@
+"""Questions about torch in a module: which CUDA name is this, is the NPU in use, where do imports go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npudoctor.migrate import literals as device_literals
+from npudoctor.migrate import style
+from npudoctor.migrate.literals import Literal
+from npudoctor.migrate.positions import Role, role_of
+from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+_NPU_PROBES = frozenset({"is_torch_npu_available", "is_npu_available", "is_ascend_available"})
+
+
+def literals(ctx: ModuleContext) -> list[Literal]:
+    """Every device literal of the module, found once per round."""
+    if "literals" not in ctx.memo:
+        found_all = device_literals.find(ctx)
+        ctx.memo["literals"] = [lit for lit in found_all if not _in_picker(ctx, lit)]
+    found: list[Literal] = ctx.memo["literals"]
+    return found
+
+
+def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
+    """Whether a literal belongs to the lines that choose the device in portable style."""
+    if not style.picker_present(ctx):
+        return False
+    statement = ctx.statement(literal.node)
+    return isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == style.TYPE
+
+
+def is_torch_project(ctx: ModuleContext) -> bool:
+    """Whether a device in this module can only be torch's: it, or its project, imports torch."""
+    if ctx.imports_torch:
+        return True
+    return ctx.project.uses_torch and not ctx.imported_roots & FOREIGN_ROOTS
+
+
+def uses_accelerator(ctx: ModuleContext) -> bool:
+    """Whether the module spoke of CUDA before this run, or of an NPU."""
+    source = ctx.original.source
+    return "cuda" in source or any(word in source for word in (".npu", '"npu', "'npu"))
+
+
+def is_chain_end(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether `node` is not itself the base of a longer attribute chain."""
+    above = ctx.parent(node)
+    return not (isinstance(above, ast.Attribute) and above.value is node)
+
+
+def resolved_api(ctx: ModuleContext, node: ast.Attribute) -> str | None:
+    """Dotted path of a complete chain that ends under `torch.cuda`, or None."""
+    if not isinstance(node.ctx, ast.Load) or not is_chain_end(ctx, node):
+        return None
+    path = ctx.qualified_name(node)
+    return path if path is not None and path.startswith("torch.cuda.") else None
+
+
+def module_node(ctx: ModuleContext, node: ast.AST) -> ast.Attribute | None:
+    """The `torch.cuda` inside a chain, when it is spelled out there and not behind an alias."""
+    while isinstance(node, ast.Attribute):
+        if node.attr == "cuda" and ctx.qualified_name(node.value) == "torch":
+            return node
+        node = node.value
+    return None
+
+
+def uses_npu(ctx: ModuleContext) -> bool:
+    """Whether running the module needs torch_npu: NPU names, `.npu()` calls, NPU devices given to torch."""
+    if ctx.settings.portable:
+        names = {n.id for n in ctx.nodes(ast.Name)}
+        return bool(names & {style.TYPE, style.MODULE}) and not style.picker_present(ctx)
+    for node in ctx.nodes(ast.Attribute):
+        if node.attr == "npu" and (ctx.qualified_name(node.value) == "torch" or _is_called(ctx, node)):
+            return True
+    if any(lit.word == "npu" and role_of(ctx, lit.node) is Role.PRODUCER for lit in literals(ctx)):
+        return True
+    return any(n.value in ("hccl", "cpu:gloo,npu:hccl") for n in ctx.nodes(ast.Constant))
+
+
+def _is_called(ctx: ModuleContext, node: ast.AST) -> bool:
+    above = ctx.parent(node)
+    return isinstance(above, ast.Call) and above.func is node
+
+
+def imports_npu(ctx: ModuleContext) -> bool:
+    """Whether the module already imports torch_npu or something of it."""
+    for statement in ctx.nodes(ast.Import):
+        if any(a.name.split(".")[0] == "torch_npu" for a in statement.names):
+            return True
+    return any((s.module or "").split(".")[0] == "torch_npu" for s in ctx.nodes(ast.ImportFrom))
+
+
+def is_dual(ctx: ModuleContext) -> bool:
+    """Whether the module chooses between CUDA and NPU itself, so that nothing in it may be touched.
+
+    It does when one function (or one top-level statement) speaks of both: it asks whether an
+    NPU is there, or compares with or lists "npu", next to CUDA's own question or string.
+    """
+    if "npu" not in ctx.source:
+        return False
+    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
+    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
+        return True
+    npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
+    if not npu_places:
+        return False
+    return any(_unit(ctx, node) in npu_places for node in _cuda_choices(ctx))
+
+
+def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
+    """The enclosing function, else the module's top level as one."""
+    return ctx.enclosing_function(node) or ctx.tree
+
+
+def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
+    for node in ctx.nodes(ast.Attribute):
+        if ctx.qualified_name(node) == "torch.npu.is_available":
+            yield node
+    for const in ctx.nodes(ast.Constant):
+        if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):
+            continue
+        above = ctx.parent(const)
+        probe = isinstance(above, ast.Call) and ctx.called_name(above) in (
+            "builtins.hasattr",
+            "importlib.util.find_spec",
+        )
+        chosen = const.value == "npu" and role_of(ctx, const) not in (Role.UNKNOWN, Role.PRODUCER)
+        if probe or chosen or (const.value == "npu" and _in_ternary(ctx, const)):
+            yield const
+
+
+def _in_ternary(ctx: ModuleContext, node: ast.AST) -> bool:
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
+    for node in ctx.nodes(ast.Attribute):
+        if ctx.qualified_name(node) == "torch.cuda.is_available":
+            yield node
+    yield from (lit.node for lit in literals(ctx) if lit.word == "cuda")
+
+
+# -- where `import torch_npu` goes ---------------------------------------------------------
+
+
+def top_import_place(ctx: ModuleContext) -> tuple[ast.stmt, int, str] | None:
+    """`(torch's import, offset, text)` where the import goes in a module that imports torch at its top."""
+    top = [s for s in _torch_imports(ctx) if ctx.names.scope_of(s) is ctx.names.root]
+    top = [s for s in top if not _type_checking(ctx, s)]
+    return _after(ctx, _best(ctx, top)) if top else None
+
+
+def import_places(ctx: ModuleContext) -> list[tuple[ast.stmt, int, str]]:
+    """The same for every module: at its top, or in each function that imports torch and uses the NPU."""
+    top = top_import_place(ctx)
+    if top is not None:
+        return [top]
+    users = [n for n in ctx.nodes(ast.Attribute) if n.attr == "npu"] + [lit.node for lit in literals(ctx)]
+    functions = {ctx.enclosing_function(n) for n in users}
+    inside = [s for s in _torch_imports(ctx) if ctx.enclosing_function(s) in functions]
+    return [_after(ctx, s) for s in inside if not _type_checking(ctx, s)]
+
+
+def _torch_imports(ctx: ModuleContext) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for plain in ctx.nodes(ast.Import):
+        if any(a.name.split(".")[0] == "torch" for a in plain.names):
+            found.append(plain)
+    for source in ctx.nodes(ast.ImportFrom):
+        if source.level == 0 and (source.module or "").split(".")[0] == "torch":
+            found.append(source)
+    return sorted(found, key=lambda s: (s.lineno, s.col_offset))
+
+
+def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
+    """The first plain `import torch` that always runs, else the first that always runs, else the first."""
+    always = [s for s in statements if isinstance(ctx.parent(s), ast.Module)]
+    plain = [s for s in always if isinstance(s, ast.Import)]
+    best = (plain or always or statements)[0]
+    siblings = _siblings(ctx, best)
+    at = siblings.index(best)
+    while at + 1 < len(siblings) and _follows(ctx, siblings[at], siblings[at + 1]):
+        at += 1
+    return siblings[at]
+
+
+def _follows(ctx: ModuleContext, first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether `second` is a plain import of torch on the very next line."""
+    if not isinstance(first, ast.Import) or not isinstance(second, ast.Import):
+        return False
+    names = all(a.name.split(".")[0] in ("torch", "torchvision") for a in second.names)
+    return names and second.lineno == (first.end_lineno or first.lineno) + 1
+
+
+def _siblings(ctx: ModuleContext, statement: ast.stmt) -> list[ast.stmt]:
+    above = ctx.parent(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(above, name, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return [statement]
+
+
+def _type_checking(ctx: ModuleContext, statement: ast.stmt) -> bool:
+    return any(
+        isinstance(above, ast.If) and "TYPE_CHECKING" in ctx.text(above.test)
+        for above in ctx.ancestors(statement)
+    )
+
+
+def _after(ctx: ModuleContext, statement: ast.stmt) -> tuple[ast.stmt, int, str]:
+    """Insertion on the line after `statement`, with its indentation."""
+    start, end = ctx.span(statement)
+    line, _ = ctx.line_span(ctx.position(start)[0])
+    indent = ctx.source[line:start]
+    if indent.strip():  # `try: import torch`, `import os; import torch`
+        first = indent.split(";")[0]
+        if ":" in first.split("#")[0] and not isinstance(ctx.parent(statement), ast.Module):
+            return statement, end, f"; {style.IMPORT}"
+        indent = first[: len(first) - len(first.lstrip())]
+    _, next_line = ctx.line_span(ctx.position(end)[0])
+    newline = ctx.newline
+    text = _text(ctx, statement, indent)
+    if not ctx.source[:next_line].endswith(("\n", "\r")):
+        return statement, next_line, newline + text.rstrip("\r\n")
+    return statement, next_line, text
+
+
+def _text(ctx: ModuleContext, statement: ast.stmt, indent: str) -> str:
+    if not ctx.settings.portable:
+        return f"{indent}{style.IMPORT}{style.NOQA}{ctx.newline}"
+    name = next((n for n, bound in ctx.names.root.bindings.items() if bound[0].target == "torch"), None)
+    lines = style.picker(name or "torch", ctx.newline)
+    if name is None:
+        lines = f"import torch{ctx.newline}{lines}"
+    return "".join(f"{indent}{line}" if line.strip() else line for line in lines.splitlines(keepends=True))

@@ -1,0 +1,221 @@
+"""Migrate a tree in two passes: learn what the modules say about each other, then rewrite each.
+
+Both passes run in child processes. That uses every core, and a file that brings the
+interpreter down (nesting that overflows a native stack) costs one finding, not the run.
+Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from npudoctor.config import Config, matches
+from npudoctor.core.finding import Finding, Safety
+from npudoctor.migrate import filetypes
+from npudoctor.migrate.engine import FileResult, Outcome
+from npudoctor.migrate.journal import sha256
+from npudoctor.migrate.lang import Language, languages
+from npudoctor.migrate.pool import Advance, in_workers
+from npudoctor.migrate.problems import problem
+from npudoctor.migrate.project import ProjectIndex
+from npudoctor.migrate.settings import Settings
+from npudoctor.migrate.source import SourceError
+from npudoctor.migrate.walk import Entry, Tree, shown
+from npudoctor.migrate.writer import read
+
+_GENERATED = re.compile(
+    rb"^[ \t]*(?:#|//|;|\*)(?=.*(?:\bdo not edit\b|@generated\b|\bauto-?generated\b)).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """What came of one file.
+
+    Attributes:
+        entry: the file.
+        result: findings and counts; its `text` is left empty to keep memory small.
+        before: original bytes, only of a file that changes.
+        after: new bytes, None when the file stays as it is.
+    """
+
+    entry: Entry
+    result: FileResult
+    before: bytes = b""
+    after: bytes | None = None
+
+    @property
+    def before_sha256(self) -> str:
+        """Hash of the bytes that `after` was made from."""
+        return sha256(self.before)
+
+
+@dataclass(frozen=True)
+class TreeOutcome:
+    """What came of a tree; `files` holds only files with a change or a finding, sorted by path."""
+
+    tree: Tree
+    files: tuple[FileOutcome, ...]
+    looked_at: int
+    by_kind: Mapping[str, int]
+    seconds: float
+
+    @property
+    def changed(self) -> tuple[FileOutcome, ...]:
+        """Files with new bytes."""
+        return tuple(f for f in self.files if f.after is not None)
+
+    @property
+    def edits(self) -> Counter[str]:
+        """Code -> number of rewrites."""
+        total: Counter[str] = Counter()
+        for file in self.changed:
+            total.update(file.result.edits)
+        return total
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs beside the file."""
+
+    tree: Tree
+    config: Config
+    settings: Settings
+    project: ProjectIndex = field(default_factory=ProjectIndex)
+
+
+def migrate_tree(
+    tree: Tree,
+    config: Config,
+    settings: Settings,
+    jobs: int | None = None,
+    advance: Advance = lambda n: None,
+) -> TreeOutcome:
+    """Work out the new bytes of every file of `tree`.
+
+    Args:
+        tree: from `walk`.
+        config: selection by path; `settings` already holds the rest of it.
+        settings: for the engine.
+        jobs: worker processes; default one per usable core.
+        advance: called with the number of files each time some are done (each file counts twice).
+    """
+    started = time.monotonic()
+    known = languages()
+    entries = [e for e in tree.entries if e.kind in known]
+    indexed = [e for e in entries if known[e.kind].indexed]
+    job = Job(tree, config, settings)
+    workers = max(1, min(jobs or usable_cores(), len(entries)))
+    facts = in_workers(_index, indexed, job, workers, advance, lambda entry, why: {})
+    advance(len(entries) - len(indexed))
+    job = replace(job, project=_project(facts, entries))
+    found = in_workers(_rewrite, entries, job, workers, advance, _crashed)
+    files = [f for f in (*found.values(), *_left_out(tree)) if f.after is not None or f.result.outcomes]
+    by_kind = dict(Counter(e.kind for e in tree.entries))
+    ordered = tuple(sorted(files, key=lambda f: f.entry.path))
+    return TreeOutcome(tree, ordered, len(entries), by_kind, time.monotonic() - started)
+
+
+def usable_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def file_settings(settings: Settings, config: Config, path: str) -> Settings:
+    """`settings` with the codes that [tool.npudoctor.per-file-ignores] adds for `path`."""
+    ignores = config.per_file_ignores.items()
+    more = [code for pattern, codes in ignores if matches((pattern,), path) for code in codes]
+    return replace(settings, ignore=(*settings.ignore, *more)) if more else settings
+
+
+def _index(entry: Entry, job: Job) -> Mapping[str, Any]:
+    """Facts of one file for the index of the project; none when it cannot be read."""
+    language = languages()[entry.kind]
+    enabled = file_settings(job.settings, job.config, entry.path).enabled
+    if language.view is not None and not enabled("NPU173"):
+        return {}  # a device named there stays, so nothing may be compared with its new name
+    try:
+        data = read(job.tree.root, entry.path)
+        if not language.wants(data):
+            return {}
+        return language.facts(language.decode(data).text, shown(entry.path))
+    except (OSError, SourceError, RecursionError, MemoryError):
+        return {}
+
+
+def _rewrite(entry: Entry, job: Job) -> FileOutcome:
+    language = languages()[entry.kind]
+    path = shown(entry.path)
+    try:
+        data = read(job.tree.root, entry.path)
+    except OSError as error:
+        return _failed(entry, problem("NPU190", path, error.strerror or str(error)))
+    # Source code holds no NUL: such a file is worth a word even where no idiom can be seen.
+    if not language.wants(data) and not (entry.kind == filetypes.PYTHON and b"\0" in data):
+        return FileOutcome(entry, FileResult(path, ""))
+    try:
+        return _migrate(entry, language, data, job)
+    except SourceError as error:
+        return _failed(entry, problem("NPU191", path, error.detail))
+    except (RecursionError, MemoryError) as error:
+        return _failed(entry, problem("NPU195", path, type(error).__name__))
+
+
+def _migrate(entry: Entry, language: Language, data: bytes, job: Job) -> FileOutcome:
+    path = shown(entry.path)
+    source = language.decode(data)
+    settings = file_settings(job.settings, job.config, entry.path)
+    result = language.migrate(source.text, path, settings, job.project)
+    if not result.changed:
+        return FileOutcome(entry, replace(result, text=""))
+    mark = _GENERATED.search(data[:2000])
+    if mark and entry.kind != filetypes.NOTEBOOK:
+        words = mark.group(0).decode("utf-8", "replace").strip(" #/*;")[:80]
+        return _failed(entry, problem("NPU197", path, words))
+    after = source.encode(result.text)
+    return FileOutcome(entry, replace(result, text=""), data, after)
+
+
+def _failed(entry: Entry, finding: Finding) -> FileOutcome:
+    outcome = Outcome(finding, False, safety=Safety.MANUAL)
+    return FileOutcome(entry, FileResult(shown(entry.path), "", outcomes=(outcome,), failed=True))
+
+
+def _crashed(entry: Entry, reason: str) -> FileOutcome:
+    return _failed(entry, problem("NPU195", shown(entry.path), reason))
+
+
+def _project(facts: Mapping[str, Any], entries: Sequence[Entry]) -> ProjectIndex:
+    modules = {shown(path): found for path, found in facts.items() if found}
+    python = {shown(e.path) for e in entries if e.kind in (filetypes.PYTHON, filetypes.NOTEBOOK)}
+    code = {path: found for path, found in modules.items() if path in python}
+    return ProjectIndex(code, {path: found for path, found in modules.items() if path not in python})
+
+
+def _left_out(tree: Tree) -> list[FileOutcome]:
+    """Findings about files that were not looked at."""
+    found = []
+    for entry in tree.entries:
+        if entry.kind == filetypes.CUDA_SOURCE:
+            found.append(_failed(entry, problem("NPU196", shown(entry.path))))
+    for skip in tree.skipped:
+        entry = Entry(skip.path, "", 0)
+        path = shown(skip.path)
+        if skip.reason == "large":
+            kind = filetypes.classify(skip.path, lambda: b"") or filetypes.PYTHON
+            limit = f"{filetypes.limit(kind) >> 20} MB"
+            found.append(_failed(entry, problem("NPU192", path, limit=limit)))
+        elif skip.reason == "unreadable":
+            found.append(_failed(entry, problem("NPU190", path, "unreadable")))
+        elif skip.reason == "link-out":
+            found.append(_failed(entry, problem("NPU193", path)))
+    return found

@@ -1,0 +1,1 @@
+"""One module per kind of bound; each exposes `BOUND`. Found by walking this package."""

@@ -1,0 +1,77 @@
+"""Start the recorder on a script in a child process and hand back the trace it wrote."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from npudoctor.core.errors import UserError
+from npudoctor.core.text import Text
+
+_NO_TRACE = Text(
+    "{script} ended (exit code {code}) before a trace could be recorded",
+    "{script} 在记录到 trace 之前就结束了（退出码 {code}）",
+)
+_NO_SCRIPT = Text("there is no script {script}", "没有脚本 {script}")
+_SHORTER = Text(
+    "run it for longer, or lower --warmup (now {warmup} s); 0 records from the start",
+    "请延长其运行时间，或减小 --warmup（当前 {warmup} 秒）；0 表示从头记录",
+)
+_NO_TORCH = Text("{python} cannot import torch: {reason}", "{python} 无法导入 torch：{reason}")
+_CHECK = Text("run `npudoctor check` to find out why", "运行 `npudoctor check` 查明原因")
+
+
+def record(
+    target: str,
+    args: Sequence[str],
+    *,
+    trace: Path,
+    warmup_s: float,
+    duration_s: float,
+    module: bool = False,
+    keep_running: bool = False,
+    python: str = sys.executable,
+) -> int:
+    """Run a script (or module) under the recorder; its output passes through to standard error.
+
+    Returns:
+        The script's exit code.
+
+    Raises:
+        UserError: torch cannot be imported, or the script ended before the window.
+    """
+    if not module and not Path(target).is_file():
+        raise UserError(_NO_SCRIPT, params={"script": target})
+    probe = subprocess.run(
+        [python, "-c", "import torch"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=300,
+    )
+    if probe.returncode:
+        reason = (probe.stderr.strip().splitlines() or ["?"])[-1]
+        raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": reason})
+    command = [
+        python,
+        "-m",
+        "npudoctor.profile.recorder",
+        "--trace",
+        str(trace),
+        "--warmup",
+        str(warmup_s),
+        "--duration",
+        str(duration_s),
+        *(["--module"] if module else []),
+        *(["--keep-running"] if keep_running else []),
+        target,
+        *args,
+    ]
+    # The script's own output is not our result: it goes to standard error, in order.
+    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    if not trace.exists() or not trace.stat().st_size:
+        raise UserError(_NO_TRACE, _SHORTER, {"script": target, "code": code, "warmup": warmup_s})
+    return code

@@ -1,0 +1,184 @@
+"""The forms of a migration's result: summary for a person, JSON, SARIF, GitHub lines, HTML page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from npudoctor.core.finding import Severity
+from npudoctor.core.text import Text
+from npudoctor.report import emit, emit_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from npudoctor.core.changes import Changes, Item
+    from npudoctor.core.report import Report
+    from npudoctor.session import Session
+
+FORMATS = ("text", "json", "sarif", "github", "html")
+_SHOWN_PLACES = 5
+_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+
+_EDITS = Text("edits by rule", "按规则统计的修改")
+_IN_FILES = Text("{n} in {files} files", "{n} 处，{files} 个文件")
+_SYNCS = Text(
+    "host-device syncs: {found} found, {removed} removed, {left} left",
+    "主机与设备同步：发现 {found} 处，消除 {removed} 处，保留 {left} 处",
+)
+_LEFT_HOT = Text("left by hotness: {heats}", "保留的同步按热度：{heats}")
+_HEATS = {
+    "step": Text("environment-step loop", "环境步循环"),
+    "minibatch": Text("minibatch loop", "小批量循环"),
+    "epoch": Text("once per epoch", "每轮一次"),
+    "loop": Text("other loop", "其他循环"),
+    "once": Text("outside loops", "循环之外"),
+}
+_FIX = Text("what to do", "处理办法")
+_CAUSE = Text("why", "原因")
+_MORE = Text("… and {n} more (-v shows all)", "…… 另有 {n} 处（-v 显示全部）")
+_NOTES = Text("{n} notes in {codes} (-v shows them)", "{n} 条提示，涉及 {codes}（-v 显示）")
+_NEXT = Text("next", "下一步")
+
+
+def emit_migration(session: Session, report: Report, changes: Changes) -> None:
+    """Write the result in the session's format."""
+    if session.format == "json":
+        emit(session, report)
+    elif session.format == "sarif":
+        from npudoctor.report import sarif
+
+        emit_text(session, sarif.dumps(report, changes, session.lang))
+    elif session.format == "github":
+        from npudoctor.report import github
+
+        emit_text(session, github.lines(changes, session.lang))
+    elif session.format == "html":
+        from npudoctor.report import html
+
+        emit_text(session, html.page(report, changes, session.lang))
+    elif session.output is not None:
+        import io
+
+        buffer = io.StringIO()
+        render(report, changes, session.console(buffer), session)
+        emit_text(session, buffer.getvalue())
+    elif not session.quiet:
+        render(report, changes, session.console(), session)
+
+
+def render(report: Report, changes: Changes, console: Console, session: Session) -> None:
+    """Print the summary: what was looked at, edits by rule, syncs, what is left, verdict."""
+    from rich.text import Text as Line
+
+    for fact in report.facts:
+        line = Line(f"{session.tr(fact.label):<8} ", style="dim")
+        console.print(line.append(fact.value, style="not dim"))
+    console.print()
+    _edits(changes, console, session)
+    _syncs(report.extra.get("syncs"), console, session)
+    _left(changes, console, session)
+    worst = next((s for s in _ORDER[:2] if any(i.finding.severity is s for i in changes.left)), None)
+    style = _STYLE[worst] if worst else "bold green"
+    console.print(Line(session.tr(report.verdict, report.params), style=style))
+    if report.next_step is not None:
+        console.print(Line(f"{session.tr(_NEXT)}: {session.tr(report.next_step, report.params)}"))
+
+
+def _edits(changes: Changes, console: Console, session: Session) -> None:
+    from rich.text import Text as Line
+
+    counts: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for file in changes.files:
+        counts.update(file.edits)
+        files.update(file.edits.keys())
+    if not counts:
+        return
+    slugs = {item.finding.code: item.finding.slug for item in changes.applied}
+    console.print(Line(session.tr(_EDITS), style="bold"))
+    for code, n in sorted(counts.items()):
+        line = Line(f"  {code} ", style="green").append(f"{slugs.get(code, ''):<28} ", style="default")
+        console.print(line.append(session.tr(_IN_FILES, {"n": n, "files": files[code]}), style="default"))
+    console.print()
+
+
+def _syncs(counts: Any, console: Console, session: Session) -> None:
+    from rich.text import Text as Line
+
+    if not counts or not counts["found"]:
+        return
+    removed, left = sum(counts["removed"].values()), sum(counts["left"].values())
+    words = {"found": counts["found"], "removed": removed, "left": left}
+    console.print(Line(session.tr(_SYNCS, words), style="bold"))
+    if left:
+        known = {**counts["left"]}
+        heats = ", ".join(
+            f"{session.tr(_HEATS[heat]) if heat in _HEATS else heat} {known[heat]}"
+            for heat in sorted(known, key=lambda h: (list(_HEATS).index(h) if h in _HEATS else 9, h))
+        )
+        console.print(Line("  " + session.tr(_LEFT_HOT, {"heats": heats})))
+    console.print()
+
+
+def _left(changes: Changes, console: Console, session: Session) -> None:
+    """Items left, by code, the gravest first; notes only as a count unless --verbose."""
+    groups: dict[tuple[int, str, str], list[Item]] = {}
+    for item in changes.left:
+        groups.setdefault(_kind(item), []).append(item)
+    notes: Counter[str] = Counter()
+    for key in sorted(groups):
+        severity, code, _ = key
+        if _ORDER[severity] is Severity.NOTE and not session.verbose:
+            notes[code] += len(groups[key])
+        else:
+            _group(groups[key], _ORDER[severity], console, session)
+    if notes:
+        from rich.text import Text as Line
+
+        words = {"n": sum(notes.values()), "codes": ", ".join(sorted(notes))}
+        console.print(Line(session.tr(_NOTES, words), style="dim"))
+        console.print()
+
+
+def _kind(item: Item) -> tuple[int, str, str]:
+    """Items of one kind are shown together: one severity, code and advice."""
+    finding = item.finding
+    advice = finding.fixes[0].note.en if finding.fixes else ""
+    return _ORDER.index(finding.severity), finding.code, finding.cause.en + advice
+
+
+def _group(items: list[Item], severity: Severity, console: Console, session: Session) -> None:
+    from rich.padding import Padding
+    from rich.text import Text as Line
+
+    first = items[0].finding
+    head = Line(f"{first.code} ", style=_STYLE[severity]).append(f"{first.slug} ({len(items)})", style="bold")
+    console.print(head)
+    shown = items if session.verbose else items[:_SHOWN_PLACES]
+    for item in shown:
+        title = plain(session.tr(item.finding.title, item.finding.params))
+        console.print(Padding(Line(f"{place_of(item)}  {title}"), (0, 0, 0, 4)))
+    if len(items) > len(shown):
+        more = session.tr(_MORE, {"n": len(items) - len(shown)})
+        console.print(Padding(Line(more, style="dim"), (0, 0, 0, 4)))
+    for label, text in ((_CAUSE, first.cause), (_FIX, first.fixes[0].note if first.fixes else None)):
+        if text is not None:
+            line = Line(f"{session.tr(label)}: ", style="dim")
+            line.append(plain(session.tr(text, first.params)), style="not dim")
+            console.print(Padding(line, (0, 0, 0, 4)))
+    console.print()
+
+
+def place_of(item: Item) -> str:
+    """`path:line` of an item in the text before the migration."""
+    place = item.finding.place
+    if place is None:
+        return "?"
+    return place.path if place.line is None else f"{place.path}:{place.line}"
+
+
+def plain(text: str) -> str:
+    """`text` with control characters escaped: quoted source must not steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

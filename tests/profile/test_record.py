@@ -1,0 +1,136 @@
+"""Real runs: a script recorded with torch.profiler, read back, judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("ijson")
+
+SCRIPT = """
+import sys, time, torch
+torch.set_num_threads(1)
+kind = sys.argv[1]
+net = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Tanh(), torch.nn.Linear(64, 2))
+
+
+class Env:
+    def step(self, action):
+        end = time.perf_counter() + (0.004 if kind == "env" else 0.0)
+        while time.perf_counter() < end:
+            pass
+        return torch.zeros(1, 4)
+
+
+def sample(env, obs):
+    with torch.no_grad():
+        action = net(obs).sum()
+    if kind == "item":
+        for _ in range(40):
+            action.item()  # the planted line
+    return env.step(action)
+
+
+def main():
+    env, obs = Env(), torch.zeros(1, 4)
+    print("result on stdout", flush=True)
+    while True:
+        obs = sample(env, obs)
+
+
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("profile")
+    (folder / "my_env.py").write_text(SCRIPT)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"), [("env", "env-bound"), ("item", "sync-bound"), ("plain", "launch-bound")]
+)
+def test_verdict_of_a_real_run(run_cli, folder: Path, kind: str, verdict: str) -> None:
+    result = run_cli(
+        "profile", "--json", "--warmup", "0.2", "--duration", "0.2", "my_env.py", kind, cwd=folder
+    )
+    assert result.returncode == 1, result.stderr
+    report = json.loads(result.stdout)
+    assert report["schema"] == "npudoctor.report/1"
+    assert report["extra"]["verdict"] == verdict, report["extra"]["split_us"]
+    assert "no device was measured" in report["verdict"]
+    assert "result on stdout" in result.stderr
+    if kind == "item":
+        line = SCRIPT.split("\n").index("            action.item()  # the planted line") + 1
+        assert report["findings"][0]["evidence"][0]["place"] == f"my_env.py:{line}"
+
+
+def test_html_and_compare(run_cli, folder: Path) -> None:
+    for name, kind in (("a.json", "item"), ("b.json", "plain")):
+        done = run_cli(
+            "profile",
+            "-q",
+            "--warmup",
+            "0",
+            "--duration",
+            "0.15",
+            "--save-trace",
+            name,
+            "my_env.py",
+            kind,
+            cwd=folder,
+        )
+        assert done.returncode == 1, done.stderr
+    page = run_cli("profile", "--format", "html", "--lang", "zh", "a.json", cwd=folder)
+    assert page.stdout.startswith("<!doctype html>")
+    assert "my_env.py" in page.stdout
+    assert "http://" not in page.stdout.split("<script>")[1]
+    both = run_cli("profile", "--compare", "--json", "a.json", "b.json", cwd=folder)
+    assert both.returncode == 0, both.stderr
+    assert json.loads(both.stdout)["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
+
+
+def test_script_that_ends_early_says_so(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text("print('bye')\n")
+    result = run_cli("profile", "--warmup", "30", "short.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "before a trace could be recorded" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_missing_script(run_cli, tmp_path: Path) -> None:
+    result = run_cli("profile", "none.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("envs", "verdict"), [(1, "launch-bound"), (64, "launch-bound")])
+def test_reference_ppo_is_read_with_its_phases(run_cli, tmp_path: Path, envs: int, verdict: str) -> None:
+    result = run_cli(
+        "profile",
+        "--json",
+        "--warmup",
+        "0.5",
+        "--duration",
+        "0.4",
+        "-m",
+        "reference_ppo",
+        "--num-envs",
+        envs,
+        "--total-steps",
+        "200000",
+        "--device",
+        "cpu",
+        "--quiet",
+        cwd=tmp_path,
+    )
+    assert result.returncode == 1, result.stderr
+    analysis = json.loads(result.stdout)["extra"]["analysis"]
+    assert analysis["phases"]["env"] > 0
+    assert sum(analysis["phases"].values()) == pytest.approx(analysis["window_us"], rel=1e-6)
+    assert json.loads(result.stdout)["extra"]["verdict"] == verdict
