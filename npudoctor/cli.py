@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pkgutil
 import sys
@@ -92,9 +91,9 @@ def _show_journey(lang: str) -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Entry point of the console script; never lets a traceback out without --debug."""
     argv = list(sys.argv[1:] if args is None else args)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that cannot show a character gets an escape for it, not the end of the report.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a character shows its escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = run(argv)
         sys.stdout.flush()

@@ -120,7 +120,11 @@ class Devices:
             plain = len(bindings) == 1 and bindings[0].kind in ("assign", "param")
             named = "device" in node.id.lower() or self._ctx.kind(node) is Kind.DEVICE
             return node.id if plain and named else None
-        if isinstance(node, ast.Attribute) and "device" in node.attr.lower() and isinstance(node.value, ast.Name):
+        if (
+            isinstance(node, ast.Attribute)
+            and "device" in node.attr.lower()
+            and isinstance(node.value, ast.Name)
+        ):
             return self._member(node, node.value)
         return None
 

@@ -19,7 +19,7 @@ _TIMEOUT_S = 90.0
 
 _PASSED = Text(
     "Python {python}, torch {torch}, torch_npu {torch_npu}",
-    "Python {python}，torch {torch}，torch_npu {torch_npu}",
+    "解释器 Python {python}，torch {torch}，torch_npu {torch_npu}",
 )
 _NO_NPU = Text("--device npu: torch sees no NPU", "--device npu：torch 看不到 NPU")
 _NO_NPU_CAUSE = Text(
