@@ -19,7 +19,8 @@ _CAUSE = Text(
     "打印张量或判断其真值都会将其拷贝到主机；训练本身并不需要该值",
 )
 _FIX = Text(
-    "put it behind a debug flag, print every N steps, or collect the checks in one tensor and test it once per update",
+    "put it behind a debug flag, print every N steps, or collect the checks in one tensor and test it "
+    "once per update",
     "放到调试开关之后、每 N 步打印一次，或将检查累积到一个张量中，每次更新只判断一次",
 )
 _MESSAGE = Message(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from npudoctor.migrate.names import Binding
     from npudoctor.migrate.sync.values import Values
 
-_LIKE = frozenset("zeros_like ones_like full_like empty_like rand_like randn_like".split())
+_LIKE = frozenset(["zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like"])
 _MOVES = frozenset({"cpu", "cuda", "npu", "to", "numpy"})
 _MAX_DEPTH = 40
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 NOT_PROVED = Text(
-    "it is not proved that at least two of the values are 0-dim floating tensors on one device that nothing changes "
+    "it is not proved that at least two of the values are 0-dim floating tensors on one device that "
+    "nothing changes "
     "in between",
     "无法证明其中至少两个值是位于同一设备、且其间不会被修改的零维浮点张量",
 )
