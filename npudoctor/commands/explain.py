@@ -38,7 +38,13 @@ _NEITHER_HINT = Text(
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
 # Packages whose modules are units named after their codes.
-_UNITS = ("npudoctor.check.checks", "npudoctor.migrate.rules", "npudoctor.profile.rules")
+_UNITS = (
+    "npudoctor.check.checks",
+    "npudoctor.migrate.rules",
+    "npudoctor.profile.rules",
+    "npudoctor.smoke_test.stages",
+    "npudoctor.export.rules",
+)
 _UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
