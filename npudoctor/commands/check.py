@@ -32,6 +32,9 @@ _MAKE = Text(
     "在每台主机上用 npudoctor check --record FILE 生成",
 )
 _CODES = Text("the codes are listed in docs/check.md", "代码列表见 docs/check.md")
+_NO_FOLDER = Text(
+    "cannot write the bundle {path}: its folder does not exist", "无法写入录制文件 {path}：目录不存在"
+)
 _WRITTEN = Text(
     "recorded to {path} (names, addresses, serial numbers and tokens taken out)",
     "已录制到 {path}（已去除名称、地址、序列号和令牌）",
@@ -121,16 +124,19 @@ def COMMAND(
     for code in ignore:
         if code not in all_checks():
             raise UserError(_UNKNOWN_CODE, _CODES, {"code": code})
+    tables = load(table)  # bad input is told before the machine is looked at
     if replay is not None and replay.is_dir():
         return _fleet(session, replay, table, strict)
     if replay is not None:
         machine = run.replayed(replay)
     else:
+        if record is not None and not record.absolute().parent.is_dir():
+            raise UserError(_NO_FOLDER, params={"path": record})
         settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
         machine = run.observed(settings, record)
         if record is not None:
             session.note(_WRITTEN, {"path": record})
-    report = run.report(machine, load(table), ignore=frozenset(ignore), lang=session.lang)
+    report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)
     emit(session, report)
     if replay is None:  # a replayed machine is not this one
         keep(report)

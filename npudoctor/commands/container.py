@@ -14,7 +14,7 @@ from npudoctor.session import Session
 
 if TYPE_CHECKING:
     from npudoctor.container.plan import Plan
-    from npudoctor.core.report import Block
+    from npudoctor.core.blocks import Block
     from npudoctor.machine.facts import Machine
 
 _HELP = Text(
@@ -92,16 +92,16 @@ def COMMAND(session: Session, chips: str, image: str, nodes: int, replay: Path |
 
 def _blocks(machine: Machine, made: Plan, chips: str) -> tuple[Block, ...]:
     """The line, and the shorter one where Ascend Docker Runtime does the mounting."""
-    from npudoctor.core.report import Block
+    from npudoctor.core.blocks import Answer
     from npudoctor.machine.facts import Known
 
     if not made.devices:
         return ()
-    blocks = [Block(_LINE, commands=(made.command(),))]
+    blocks: list[Block] = [Answer(_LINE, commands=(made.command(),))]
     if isinstance(machine.docker_runtime, Known):
         visible = chips or ",".join(p[len("/dev/davinci") :] for p in made.devices if p[-1].isdigit())
         line = f"docker run -it --rm --runtime=ascend -e ASCEND_VISIBLE_DEVICES={visible} {made.image} bash"
-        blocks.append(Block(_RUNTIME, commands=(line,)))
+        blocks.append(Answer(_RUNTIME, commands=(line,)))
     return tuple(blocks)
 
 

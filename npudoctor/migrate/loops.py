@@ -56,6 +56,7 @@ class Loops:
 
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
+        self._stepping: set[ast.AST] = set()
         self._kinds = self._classify()
         self._functions = self._by_name()
         self.function_heat: dict[ast.AST, Heat] = {}
@@ -64,6 +65,10 @@ class Loops:
     def kind(self, loop: ast.AST) -> Heat:
         """What one loop runs once per."""
         return self._kinds[loop]
+
+    def steps_inside(self, loop: ast.AST) -> bool:
+        """Whether `loop` or a loop inside it steps an environment."""
+        return loop in self._stepping
 
     def lexical(self, node: ast.AST) -> Heat:
         """Heat by the loops of the same function alone."""
@@ -97,21 +102,25 @@ class Loops:
                 marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
         kinds: dict[ast.AST, Heat] = {}
         outer: set[ast.AST] = set()
-        for loop in marks:
-            outer.update(a for a in self._ctx.ancestors(loop) if isinstance(a, LOOPS))
-        for kind in LOOPS:
-            for found in self._ctx.nodes(kind):
-                named = Heat.EPOCH if found in outer else _by_name(found)
-                kinds[found] = marks.get(found, named)
+        for marked in marks:
+            outer.update(a for a in self._ctx.ancestors(marked) if isinstance(a, LOOPS))
+        every: list[LoopNode] = [*self._ctx.nodes(ast.For), *self._ctx.nodes(ast.AsyncFor)]
+        every += self._ctx.nodes(ast.While)
+        for found in every:
+            kinds[found] = marks.get(found, Heat.EPOCH if found in outer else _by_name(found))
+            if kinds[found] is Heat.STEP:
+                self._stepping.add(found)
+                self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
         return kinds
 
     # -- calls -------------------------------------------------------------------------
 
     def _by_name(self) -> dict[str, list[ast.AST]]:
         found: dict[str, list[ast.AST]] = {}
-        for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
-            for node in self._ctx.nodes(kind):
-                found.setdefault(node.name, []).append(node)
+        functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*self._ctx.nodes(ast.FunctionDef)]
+        functions += self._ctx.nodes(ast.AsyncFunctionDef)
+        for node in functions:
+            found.setdefault(node.name, []).append(node)
         return found
 
     def _follow_calls(self, outside: dict[str, Heat]) -> None:
@@ -123,14 +132,14 @@ class Loops:
         for call in self._ctx.nodes(ast.Call):
             callees = self._functions.get(callee_name(call) or "", ())
             if callees:
-                caller = self._ctx.enclosing_function(call)
+                caller: ast.AST | None = self._ctx.enclosing_function(call)
                 lexical = self.lexical(call)
                 edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
         changed: list[ast.AST | None] = [None, *edges]
         while changed:
-            caller = changed.pop()
-            above = self.function_heat.get(caller, Heat.ONCE) if caller is not None else Heat.ONCE
-            for callee, lexical in edges.get(caller, ()):
+            current = changed.pop()
+            above = self.function_heat.get(current, Heat.ONCE) if current is not None else Heat.ONCE
+            for callee, lexical in edges.get(current, ()):
                 heat = hotter(above, lexical)
                 if heat.rank < self.function_heat.get(callee, Heat.ONCE).rank:
                     self.function_heat[callee] = heat

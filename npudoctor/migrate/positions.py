@@ -155,6 +155,10 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.DATA
     if path in ("builtins.print", "warnings.warn") or _is_speech(call.func):
         return Role.DATA
+    if path == "builtins.hasattr":
+        return Role.DATA
+    if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
+        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.UNKNOWN
     if path == "builtins.getattr" and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
     if isinstance(call.func, ast.Attribute):

@@ -10,6 +10,7 @@ from npudoctor.migrate import literals as device_literals
 from npudoctor.migrate import style
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import Role, role_of
+from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -36,7 +37,9 @@ def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
 
 def is_torch_project(ctx: ModuleContext) -> bool:
     """Whether a device in this module can only be torch's: it, or its project, imports torch."""
-    return ctx.imports_torch or ctx.project.uses_torch
+    if ctx.imports_torch:
+        return True
+    return ctx.project.uses_torch and not ctx.imported_roots & FOREIGN_ROOTS
 
 
 def uses_accelerator(ctx: ModuleContext) -> bool:

@@ -7,14 +7,13 @@ from typing import Any
 
 import torch
 
-from npudoctor.simulate import kernels
+from npudoctor.simulate import autocast, islands, kernels, rng
 
 _KEEP: list[Any] = []  # a Library unregisters its kernels when it dies
 _KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 # Metadata only, or aliases without saying so: PyTorch's own C++ handles them on any device.
 _NATIVE = frozenset({
     "_unsafe_view", "lift", "_fw_primal_copy", "is_pinned", "_nested_view_from_buffer",
-    "_efficientzerotensor",
     "_assert_scalar", "_make_dep_token", "_print", "sym_constrain_range", "sym_constrain_range_for_size",
     "_version", "data", "set_data", "_has_same_storage_numel", "sym_size.int", "sym_stride.int",
 })
@@ -56,6 +55,20 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
     for name, overload, on_cpu in overloads():
         kernel = special[name] if name in special else kernel_for(name, overload, on_cpu, current)
         if kernel is not None:
+            if torch.Tag.nondeterministic_seeded in overload.tags:
+                kernel = rng.drawing(kernel)
             library.impl(name, kernel, "PrivateUse1")
             count += 1
+    for name in islands.NAMES:
+        kernel = islands.island(_overload(name))
+        library.impl(name, kernel, "AutogradPrivateUse1")
+        library.impl(name, kernel, "PrivateUse1")
+    every = torch.library.Library("_", "IMPL")
+    _KEEP.append(every)
+    autocast.install(library, every)
     return count
+
+
+def _overload(name: str) -> Any:
+    base, _, variant = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), variant or "default")

@@ -16,6 +16,10 @@ _TOTAL = Text(
     "{syncs} syncs, {kernels} kernels, {h2d} uploads ({h2d_kib} KiB), {d2h} downloads ({d2h_kib} KiB)",
     "{syncs} 次同步，{kernels} 次算子下发，{h2d} 次上行（{h2d_kib} KiB），{d2h} 次下行（{d2h_kib} KiB）",
 )
+_PHASE = Text(
+    "  {phase}: {syncs} syncs, {kernels} kernels, {h2d} uploads, {d2h} downloads",
+    "  {phase}：{syncs} 次同步，{kernels} 次算子下发，{h2d} 次上行，{d2h} 次下行",
+)
 _STEPS = Text(
     "{steps} environment steps: {syncs} syncs and {kernels} kernels per step",
     "{steps} 个环境步：每步 {syncs} 次同步、{kernels} 次算子下发",
@@ -62,5 +66,9 @@ def totals(summary: dict[str, Any], lang: str) -> list[str]:
         sentences.append(_STEPS.render(lang, {
             "steps": numbers["env_steps"], "syncs": numbers["syncs_per_env_step"],
             "kernels": numbers["kernels_per_env_step"],
+        }))
+    for phase, counts in summary["phases"].items():
+        sentences.append(_PHASE.render(lang, {
+            "phase": phase, **{key: counts.get(key, 0) for key in ("syncs", "kernels", "h2d", "d2h")}
         }))
     return sentences

@@ -45,7 +45,9 @@ def test_fires_on_its_overlay_and_its_own_fix_clears_it(code: str) -> None:
     does = spec["fixed"]["does"]
     assert any(does in words_of(hit) for hit in hits), f"no fix says {does!r}: {words_of(hits[0])}"
     after = diagnose(overlays.facts(overlays.fixed(spec)), load())
-    assert code not in {f.code for root in after.findings for f in root.walk()}, "the stated fix does not clear it"
+    assert code not in {f.code for root in after.findings for f in root.walk()}, (
+        "the stated fix does not clear it"
+    )
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -101,7 +101,7 @@ def _node(seen: Data, change: Data, base: str) -> None:
 
 def _packages(seen: Data) -> Data:
     text = _joined(seen["run"]["python packages"]["stdout"])
-    told: Data = json.loads(text[len("NPUDOCTOR "):])
+    told: Data = json.loads(text[len("NPUDOCTOR ") :])
     return told
 
 
@@ -117,7 +117,10 @@ def _package(seen: Data, change: Data, base: str) -> None:
     else:
         location = "/opt/conda/lib/python3.11/site-packages"
         old = told["packages"].get(name, [{"location": location, "build": change["version"]}])[0]
-        new = {**old, **{k: v for k, v in change.items() if k in ("version", "requires", "extensions", "build")}}
+        new = {
+            **old,
+            **{k: v for k, v in change.items() if k in ("version", "requires", "extensions", "build")},
+        }
         if name == "torch" and "build" not in change:
             new["build"] = change["version"]
         told["packages"][name] = [new] + ([change["copy"]] if "copy" in change else [])
@@ -137,15 +140,20 @@ def _compute(seen: Data, change: Data, base: str) -> None:
         told += [{"available": change.get("available", True)}, {"count": change.get("count", len(results))}]
         told += [{"device": i, "result": r} for i, r in enumerate(results)]
     seen["run"]["compute"] = {
-        "exit": change.get("exit", 0), "stdout": [f"NPUDOCTOR {json.dumps(t)}" for t in told],
-        "stderr": change.get("stderr", ""), "seconds": 3.0,
+        "exit": change.get("exit", 0),
+        "stdout": [f"NPUDOCTOR {json.dumps(t)}" for t in told],
+        "stderr": change.get("stderr", ""),
+        "seconds": 3.0,
     }
 
 
 def _plain_import(seen: Data, change: Data, base: str) -> None:
-    told = [f'NPUDOCTOR {json.dumps({"imported": name})}' for name in change.get("imported", ["torch"])]
+    told = [f"NPUDOCTOR {json.dumps({'imported': name})}" for name in change.get("imported", ["torch"])]
     seen["run"]["import torch, torch_npu without autoload"] = {
-        "exit": 1, "stdout": told, "stderr": change["stderr"], "seconds": 2.0,
+        "exit": 1,
+        "stdout": told,
+        "stderr": change["stderr"],
+        "seconds": 2.0,
     }
 
 
@@ -173,7 +181,19 @@ def _joined(text: Any) -> str:
 
 
 _CHANGES = {
-    "read": _plain, "stat": _plain, "open": _plain, "list": _plain, "run": _plain, "env": _env,
-    "identity": _identity, "node": _node, "package": _package, "python": _python, "compute": _compute,
-    "plain": _plain_import, "sub": _sub, "restore": _restore, "all": _all,
+    "read": _plain,
+    "stat": _plain,
+    "open": _plain,
+    "list": _plain,
+    "run": _plain,
+    "env": _env,
+    "identity": _identity,
+    "node": _node,
+    "package": _package,
+    "python": _python,
+    "compute": _compute,
+    "plain": _plain_import,
+    "sub": _sub,
+    "restore": _restore,
+    "all": _all,
 }

@@ -165,6 +165,8 @@ def _chooses_unknown(ctx: ModuleContext, node: ast.AST) -> bool:
                 return True
         if isinstance(above, ast.BoolOp) and "triton" in ctx.text(above).lower():
             return True
+        if isinstance(above, ast.Assign):
+            return "triton" in (name_of_target(above.targets[0]) or "").lower()
         if isinstance(above, ast.stmt):
             return False
     return False

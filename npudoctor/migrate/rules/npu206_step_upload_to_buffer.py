@@ -17,15 +17,24 @@ _CAUSE = Text(
     "on an NPU each blocking copy to the device drains the stream; the buffer is only read after the rollout",
     "在 NPU 上，每次阻塞的主机到设备拷贝都会清空流；而该缓冲区只在 rollout 之后读取",
 )
-_SAFE = Text("fill a host copy of the buffer and upload it once after the loop: the same numbers to the last bit",
-             "填充该缓冲区的主机副本，循环后一次上传：数值逐位相同")
-_UNSAFE = Text(
-    "fill a host copy of the buffer and upload it once after the loop. The conversion to the buffer's dtype then happens "
-    "on the host instead of the device; both round to nearest, but no device was measured: --unsafe-fixes only",
-    "填充该缓冲区的主机副本，循环后一次上传。向缓冲区 dtype 的转换由设备改为主机完成；两者都按就近舍入，但未在设备上实测：仅在 --unsafe-fixes 时应用",
+_SAFE = Text(
+    "fill a host copy of the buffer and upload it once after the loop: the same numbers to the last bit",
+    "填充该缓冲区的主机副本，循环后一次上传：数值逐位相同",
 )
-_MESSAGE = Message(Text("a buffer is filled by an upload on each step", "每一步通过上传填充缓冲区"), _CAUSE, _SAFE,
-                   sources=(SOURCE_COPY,))
+_UNSAFE = Text(
+    "fill a host copy of the buffer and upload it once after the loop. The conversion to the buffer's "
+    "dtype then happens "
+    "on the host instead of the device; both round to nearest, but no device was measured: --unsafe-fixes "
+    "only",
+    "填充该缓冲区的主机副本，循环后一次上传。向缓冲区 dtype 的转换由设备改为主机完成；两者都按就近舍入，"
+    "但未在设备上实测：仅在 --unsafe-fixes 时应用",
+)
+_MESSAGE = Message(
+    Text("a buffer is filled by an upload on each step", "每一步通过上传填充缓冲区"),
+    _CAUSE,
+    _SAFE,
+    sources=(SOURCE_COPY,),
+)
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -37,8 +46,16 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             continue  # NPU210 tells of the upload
         heat = analysis.loops.of(step.assign)
         told = message(_TITLE[heat], _CAUSE, _SAFE if step.same_dtype else _UNSAFE, heat, SOURCE_COPY)
-        yield change(ctx, step.assign, *_edits(ctx, step), message=told, heat=heat.value, reads=1, name=step.name,
-                     safety=Safety.SAFE if step.same_dtype else Safety.UNSAFE)
+        yield change(
+            ctx,
+            step.assign,
+            *_edits(ctx, step),
+            message=told,
+            heat=heat.value,
+            reads=1,
+            name=step.name,
+            safety=Safety.SAFE if step.same_dtype else Safety.UNSAFE,
+        )
 
 
 def _edits(ctx: ModuleContext, step: Step) -> tuple[Edit, ...]:
@@ -62,5 +79,13 @@ def _edits(ctx: ModuleContext, step: Step) -> tuple[Edit, ...]:
     )
 
 
-RULE = Rule("NPU206", "step-upload-to-buffer", _MESSAGE, Safety.UNSAFE, ("ensor(", "from_numpy("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU206",
+    "step-upload-to-buffer",
+    _MESSAGE,
+    Safety.UNSAFE,
+    ("ensor(", "from_numpy("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

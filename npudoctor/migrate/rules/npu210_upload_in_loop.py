@@ -12,16 +12,22 @@ from npudoctor.migrate.sync.words import SOURCE_COPY, by_heat, message
 
 _TITLE = by_heat("`{code}` is a blocking upload <when>", "`{code}` <when>进行一次阻塞上传")
 _CAUSE = Text(
-    "on an NPU a blocking copy to the device also drains the stream (on CUDA a small one is nearly free), and "
+    "on an NPU a blocking copy to the device also drains the stream (on CUDA a small one is nearly free), "
+    "and "
     "non_blocking=True helps only from pinned memory",
-    "在 NPU 上，阻塞的主机到设备拷贝也会清空流（在 CUDA 上小拷贝几乎没有代价），且 non_blocking=True 仅对锁页内存有效",
+    "在 NPU 上，阻塞的主机到设备拷贝也会清空流（在 CUDA 上小拷贝几乎没有代价），且 non_blocking=True "
+    "仅对锁页内存有效",
 )
 _FIX = Text(
-    "keep what is only read after the rollout in a host buffer and upload it once per update; pack the rest of a step "
+    "keep what is only read after the rollout in a host buffer and upload it once per update; pack the "
+    "rest of a step "
     "into one upload, and step many environments with one inference",
-    "将只在 rollout 之后读取的数据放在主机缓冲区，每次更新上传一次；其余数据每步合并为一次上传，并用一次推理驱动多个环境",
+    "将只在 rollout 之后读取的数据放在主机缓冲区，每次更新上传一次；其余数据每步合并为一次上传，"
+    "并用一次推理驱动多个环境",
 )
-_MESSAGE = Message(Text("a blocking upload in a hot loop", "热循环中的阻塞上传"), _CAUSE, _FIX, sources=(SOURCE_COPY,))
+_MESSAGE = Message(
+    Text("a blocking upload in a hot loop", "热循环中的阻塞上传"), _CAUSE, _FIX, sources=(SOURCE_COPY,)
+)
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -35,5 +41,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(ctx, wait.node, message=told, heat=wait.heat.value, reads=1)
 
 
-RULE = Rule("NPU210", "upload-in-loop", _MESSAGE, Safety.MANUAL, ("ensor(", "from_numpy(", "asarray("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU210",
+    "upload-in-loop",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("ensor(", "from_numpy(", "asarray("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

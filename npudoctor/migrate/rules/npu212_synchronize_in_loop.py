@@ -12,7 +12,8 @@ from npudoctor.migrate.sync.words import by_heat, message
 
 _TITLE = by_heat("`{code}` waits for the whole device <when>", "`{code}` <when>等待整个设备")
 _CAUSE = Text(
-    "synchronize() orders nothing that the stream does not already order, and empty_cache() synchronises the device and "
+    "synchronize() orders nothing that the stream does not already order, and empty_cache() synchronises "
+    "the device and "
     "gives back memory that the next step asks for again",
     "synchronize() 并不会带来流本身没有的顺序保证；empty_cache() 会同步设备，并归还下一步又要申请的内存",
 )
@@ -21,13 +22,17 @@ _FIX = Text(
     "仅在计时前后保留；empty_cache() 最多在启动后调用一次",
 )
 _MESSAGE = Message(
-    Text("the whole device is synchronised in a loop", "循环中同步整个设备"), _CAUSE, _FIX,
-    sources=("https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/core/npu/NPUCachingAllocator.cpp",),
+    Text("the whole device is synchronised in a loop", "循环中同步整个设备"),
+    _CAUSE,
+    _FIX,
+    sources=(
+        "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/core/npu/NPUCachingAllocator.cpp",
+    ),
 )
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
-    """Every explicit synchronisation in a loop; a time measurement in the same block excuses synchronize()."""
+    """Every explicit synchronisation in a loop; a time measurement nearby excuses synchronize()."""
     del node
     for wait in analyse(ctx).waits:
         if wait.kind == SYNCHRONIZE and not _is_timed(ctx, wait.node):
@@ -45,5 +50,13 @@ def _is_timed(ctx: ModuleContext, node: ast.expr) -> bool:
     )
 
 
-RULE = Rule("NPU212", "synchronize-in-loop", _MESSAGE, Safety.MANUAL, ("synchronize(", "empty_cache("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU212",
+    "synchronize-in-loop",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("synchronize(", "empty_cache("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 DEBUG, CONTROL, ENV_STEP, LOG, RETURN, VALUE = "debug", "control", "env-step", "log", "return", "value"
 
-_LOG = re.compile(r"(^|\.)(log\w*|add_scalars?|record|debug|info|warning|error|set_(description|postfix)|write|warn)$")
-_CHECKS = frozenset("torch.isnan torch.isinf torch.isfinite torch.equal torch.allclose torch.is_nonzero".split())
+_LOG = re.compile(
+    r"(^|\.)(log\w*|add_scalars?|record|debug|info|warning|error|set_(description|postfix)|write|warn)$"
+)
+_CHECKS = frozenset(
+    ["torch.isnan", "torch.isinf", "torch.isfinite", "torch.equal", "torch.allclose", "torch.is_nonzero"]
+)
 _FORMATS = frozenset({"builtins.print", "builtins.str", "builtins.repr", "builtins.format"})
 
 
@@ -85,11 +89,12 @@ class Catalogue:
         yield from self._conditions()
 
     def _conditions(self) -> Iterator[tuple[ast.expr, ast.expr, str]]:
-        for kind in (ast.If, ast.While, ast.IfExp, ast.Assert):
-            for node in self._ctx.nodes(kind):
-                for test in _terms(node.test):
-                    if self._values.of(test).tensor or self._ctx.called_name(test) in _CHECKS:
-                        yield test, test, "truth"
+        ctx = self._ctx
+        tests = [n.test for n in ctx.nodes(ast.If)] + [n.test for n in ctx.nodes(ast.While)]
+        tests += [n.test for n in ctx.nodes(ast.IfExp)] + [n.test for n in ctx.nodes(ast.Assert)]
+        for test in (term for whole in tests for term in _terms(whole)):
+            if self._values.of(test).tensor or ctx.called_name(test) in _CHECKS:
+                yield test, test, "truth"
 
     def _reads_tensor(self, read: ScalarRead) -> bool:
         return self._values.of(read.value).tensor or read.form == "item"
@@ -182,14 +187,19 @@ class Catalogue:
     def invariant_in(self, read: Read) -> ast.AST | None:
         """The loop in which the value read never changes by name, if there is one."""
         names = {n.id for n in ast.walk(read.value) if isinstance(n, ast.Name)}
-        calls = any(isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value))
+        calls = any(
+            isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value)
+        )
         loop = self._ctx.enclosing_loop(read.node)
         if loop is None or not names or calls:
             return None
         bound = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         written = {
-            n.value.id for n in ast.walk(loop)
-            if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)
+            n.value.id
+            for n in ast.walk(loop)
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.value, ast.Name)
+            and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
 
@@ -198,9 +208,9 @@ def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
     """Whether the place runs only now and then: `if step % 100 == 0:`."""
     child: ast.AST = node
     for above in ctx.ancestors(node):
-        if isinstance(above, ast.If) and child in above.body:
-            if any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):
-                return True
+        guarded = isinstance(above, ast.If) and child in above.body
+        if guarded and any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):  # type: ignore[attr-defined]
+            return True
         child = above
     return False
 
@@ -242,6 +252,9 @@ def _only_complains(statement: ast.If | ast.While) -> bool:
         if isinstance(inner, (ast.Raise, ast.Pass, ast.Assert)):
             continue
         call = inner.value if isinstance(inner, ast.Expr) else None
-        if not (isinstance(call, ast.Call) and re.search(r"print|log|warn|breakpoint|set_trace", ast.unparse(call.func))):
+        if not (
+            isinstance(call, ast.Call)
+            and re.search(r"print|log|warn|breakpoint|set_trace", ast.unparse(call.func))
+        ):
             return False
     return True

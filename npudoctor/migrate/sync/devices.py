@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from npudoctor.migrate.names import Binding
     from npudoctor.migrate.sync.values import Values
 
-_LIKE = frozenset("zeros_like ones_like full_like empty_like rand_like randn_like".split())
+_LIKE = frozenset(["zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like"])
 _MOVES = frozenset({"cpu", "cuda", "npu", "to", "numpy"})
 _MAX_DEPTH = 40
 
@@ -120,7 +120,11 @@ class Devices:
             plain = len(bindings) == 1 and bindings[0].kind in ("assign", "param")
             named = "device" in node.id.lower() or self._ctx.kind(node) is Kind.DEVICE
             return node.id if plain and named else None
-        if isinstance(node, ast.Attribute) and "device" in node.attr.lower() and isinstance(node.value, ast.Name):
+        if (
+            isinstance(node, ast.Attribute)
+            and "device" in node.attr.lower()
+            and isinstance(node.value, ast.Name)
+        ):
             return self._member(node, node.value)
         return None
 

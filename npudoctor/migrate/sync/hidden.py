@@ -17,13 +17,23 @@ if TYPE_CHECKING:
 
 UPLOAD, SHAPE, SYNCHRONIZE, HIDDEN = "upload", "shape", "synchronize", "hidden"
 
-_FROM_HOST = frozenset({
-    "torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.asarray", "torch.Tensor", "torch.FloatTensor",
-    "torch.LongTensor", "torch.DoubleTensor",
-})
+_FROM_HOST = frozenset(
+    {
+        "torch.tensor",
+        "torch.as_tensor",
+        "torch.from_numpy",
+        "torch.asarray",
+        "torch.Tensor",
+        "torch.FloatTensor",
+        "torch.LongTensor",
+        "torch.DoubleTensor",
+    }
+)
 _SHAPE_CALLS = frozenset({"torch.nonzero", "torch.masked_select", "torch.unique", "torch.argwhere"})
 _SHAPE_METHODS = frozenset({"nonzero", "masked_select", "unique", "argwhere"})
-_SYNCHRONIZE = frozenset(f"torch.{d}.{f}" for d in ("cuda", "npu", "accelerator") for f in ("synchronize", "empty_cache"))
+_SYNCHRONIZE = frozenset(
+    f"torch.{d}.{f}" for d in ("cuda", "npu", "accelerator") for f in ("synchronize", "empty_cache")
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class Hidden:
         found = []
         for node, kind in self._candidates():
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
-            if heat in (Heat.STEP, Heat.MINIBATCH) or kind == SYNCHRONIZE and heat is not Heat.ONCE:
+            if heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE):
                 found.append(Wait(node, kind, heat))
         return sorted(found, key=lambda w: self._ctx.span(w.node))
 
@@ -59,9 +69,11 @@ class Hidden:
                 yield call, SYNCHRONIZE
             elif self._is_upload(call, path):
                 yield call, UPLOAD
-            elif path in _SHAPE_CALLS or path == "torch.where" and len(call.args) == 1:
-                yield call, SHAPE
-            elif self._is_shape_method(call):
+            elif (
+                path in _SHAPE_CALLS
+                or (path == "torch.where" and len(call.args) == 1)
+                or self._is_shape_method(call)
+            ):
                 yield call, SHAPE
             elif self._is_hidden(call, path):
                 yield call, HIDDEN
@@ -79,11 +91,15 @@ class Hidden:
         if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "npu"):
             return False
         made = func.value
-        while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and not self._ctx.called_name(made):
+        while (
+            isinstance(made, ast.Call)
+            and isinstance(made.func, ast.Attribute)
+            and not self._ctx.called_name(made)
+        ):
             made = made.func.value
         if not isinstance(made, ast.Call) or self._ctx.called_name(made) not in _FROM_HOST:
             return False
-        return func.attr != "to" or bool(call.args or call.keywords) and not self._is_dtype(call)
+        return func.attr != "to" or (bool(call.args or call.keywords) and not self._is_dtype(call))
 
     def _is_dtype(self, call: ast.Call) -> bool:
         first = call.args[0] if call.args else call.keywords[0].value
@@ -92,8 +108,10 @@ class Hidden:
     def _is_shape_method(self, call: ast.Call) -> bool:
         func = call.func
         return (
-            isinstance(func, ast.Attribute) and func.attr in _SHAPE_METHODS
-            and not self._ctx.called_name(call) and self._values.of(func.value).tensor
+            isinstance(func, ast.Attribute)
+            and func.attr in _SHAPE_METHODS
+            and not self._ctx.called_name(call)
+            and self._values.of(func.value).tensor
         )
 
     def _is_hidden(self, call: ast.Call, path: str) -> bool:
@@ -114,7 +132,8 @@ class Hidden:
             return False
         bound = self._ctx.bindings(node)
         return bool(bound) and all(
-            isinstance(b.value, ast.Call) and (self._ctx.called_name(b.value) or "").endswith("GradScaler") for b in bound
+            isinstance(b.value, ast.Call) and (self._ctx.called_name(b.value) or "").endswith("GradScaler")
+            for b in bound
         )
 
 

@@ -23,8 +23,10 @@ _DEFAULT_DTYPE = frozenset({"torch.Tensor", "torch.FloatTensor"})
 _OWN_DTYPE = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
 _FACTORIES = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.full"})
 _SHAPE_ONLY = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze"})
-_READS_AFTER = Text("`{name}` is also used inside the loop, or escapes to other code",
-                    "`{name}` 在循环内另有使用，或被传给其他代码")
+_READS_AFTER = Text(
+    "`{name}` is also used inside the loop, or escapes to other code",
+    "`{name}` 在循环内另有使用，或被传给其他代码",
+)
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,23 @@ class HostBuffers:
             device = self._devices.of(name)
             if device is None or self._devices.stable(move.args[0]) != device:
                 continue
-            step = Step(assign, name.id, loop, move, self._same_dtype(move, name), self._refusal(assign, name, loop))
+            step = Step(
+                assign, name.id, loop, move, self._same_dtype(move, name), self._refusal(assign, name, loop)
+            )
             found.setdefault((id(loop), name.id), step)
         return list(found.values())
 
     def _move(self, node: ast.expr) -> ast.Call | None:
         """The `.to(device)` of an upload, shape changes after it allowed."""
-        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SHAPE_ONLY:
+        while (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _SHAPE_ONLY
+        ):
             node = node.func.value
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"):
+        if not (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+        ):
             return None
         if len(node.args) != 1 or node.keywords or not isinstance(node.func.value, ast.Call):
             return None
@@ -107,9 +117,12 @@ class HostBuffers:
         ctx, scope = self._ctx, self._ctx.scope(name)
         target = assign.targets[0]
         plain_index = (
-            isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name)
-            and isinstance(loop.target, ast.Name) and loop.target.id == target.slice.id
+            isinstance(target, ast.Subscript)
+            and isinstance(target.slice, ast.Name)
+            and isinstance(loop.target, ast.Name)
+            and loop.target.id == target.slice.id
             and ctx.called_name(loop.iter) == "builtins.range"
+            and all(b.kind == "loop" for b in ctx.bindings(target.slice))
         )
         if not plain_index or self._factory(name) is None or scope.find(name.id) is not scope:
             return _READS_AFTER
@@ -135,7 +148,9 @@ class HostBuffers:
                     return False
                 continue
             statement = self._ctx.statement(use)
-            bound = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            bound = {
+                n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
             if bound & names_inside and not self._makes_new(use):
                 return False  # a view of the buffer might be read in the loop
             if not self._stays(use):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor import tables
-from npudoctor.migrate.loops import LOOPS, Heat, LoopNode, Loops
+from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
+_COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories|act|select_action)\(")
 _PREFIX = "torch.distributions."
 
 
@@ -62,7 +64,9 @@ def constructions(ctx: ModuleContext) -> list[Construction]:
             continue
         if any(k.arg == "validate_args" for k in call.keywords) or len(call.args) > known.position:
             continue
-        unseen = any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args)
+        unseen = any(k.arg is None for k in call.keywords) or any(
+            isinstance(a, ast.Starred) for a in call.args
+        )
         found.append(Construction(call, name, known, unseen or _in_try(ctx, call)))
     return sorted(found, key=lambda c: ctx.span(c.call))
 
@@ -107,7 +111,11 @@ def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
 
 def _loss_name(node: ast.expr) -> str | None:
     """`loss` of `loss.backward()` or `loss.mean().backward()`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("mean", "sum"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("mean", "sum")
+    ):
         node = node.func.value
     return node.id if isinstance(node, ast.Name) else None
 
@@ -126,18 +134,12 @@ def _update_loop(ctx: ModuleContext, loops: Loops, node: ast.AST) -> LoopNode | 
     best: LoopNode | None = None
     loop = ctx.enclosing_loop(node)
     while loop is not None:
-        kinds = [loops.kind(n) for n in ast.walk(loop) if isinstance(n, LOOPS)]
         # A loop that also collects, or that plainly is the training loop, is no longer one update.
-        if Heat.STEP in kinds or loop.orelse or _collects(loop):
+        if loops.steps_inside(loop) or loop.orelse or _COLLECTS.search(ctx.text(loop)):
             break
         best = loop
         loop = ctx.enclosing_loop(loop)
     return best
-
-
-def _collects(loop: LoopNode) -> bool:
-    names = {n.func.attr for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
-    return bool(names & {"rollout", "collect", "collect_rollouts", "sample_trajectories"})
 
 
 def checked_after(ctx: ModuleContext, loop: LoopNode) -> bool:
@@ -146,7 +148,7 @@ def checked_after(ctx: ModuleContext, loop: LoopNode) -> bool:
     for field in ("body", "orelse", "finalbody"):
         block = getattr(parent, field, None)
         if isinstance(block, list) and loop in block:
-            after = block[block.index(loop) + 1:][:4]
+            after = block[block.index(loop) + 1 :][:4]
             return any("isfinite" in ctx.text(s) for s in after)
     return True  # no block to insert into
 
