@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     """Options named as the fields of Config, and where the output goes."""
     p = argparse.ArgumentParser("python -m reference_ppo", description="Train PPO on one device.")
     d = Config()
-    text = {"env": str, "reward": str, "device": str}
+    text = {"env": str, "reward": str, "device": str, "update": str}
     whole = (
         "num_envs",
         "seed",
@@ -53,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument("--" + name, action="store_true")
     for name in ("normalize_obs", "normalize_advantage", "stop_on_fault"):
         p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
+    p.add_argument(
+        "--compile", dest="update", action="store_const", const="compiled", help="= --update compiled"
+    )
     p.add_argument("--jsonl", metavar="FILE", help="one JSON object per event; - for standard output")
     p.add_argument("--checkpoint", type=Path, metavar="FILE", help="written after every update")
     p.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint")
@@ -63,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code: 0 trained, 1 stopped by a fault in the numbers, 2 usage or no such device, 130 Ctrl-C."""
     options = parser().parse_args(argv)
+    # Before NumPy is loaded: its matrix library would use every core, and threads that wait for a busy core
+    # make products of this size ten times slower.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, str(options.threads))
     try:
         known = {f.name for f in fields(Config)}
         config = Config(**{k: v for k, v in vars(options).items() if k in known})

@@ -24,6 +24,9 @@ class Config:
     """Seeds weights, noise, permutations (all drawn on the host) and, plus its index, each environment."""
     device: str = "cpu"
     """`cpu`, `npu`, `npu:0`, `cuda`, ..."""
+    update: str = "plain"
+    """How minibatches are computed: `plain` (autograd, the form to read), `compiled` (one graph per minibatch)
+    or `numpy` (gradient by hand, on the CPU). All give the same numbers up to rounding."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 
@@ -85,6 +88,10 @@ class Config:
             raise ValueError(f"overlap needs an even number of environments, got {self.num_envs}")
         if self.recurrent and (self.horizon % 16 or self.minibatch % 16):
             raise ValueError("recurrent needs minibatch and rollout_steps / num_envs to be multiples of 16")
+        if self.update not in ("plain", "compiled", "numpy"):
+            raise ValueError(f"update must be plain, compiled or numpy, got {self.update}")
+        if self.update == "numpy" and (self.recurrent or self.squash or not self.device.startswith("cpu")):
+            raise ValueError("the numpy update knows only the plain networks, and only the CPU")
         if self.reward not in ("dense", "sparse"):
             raise ValueError(f"reward must be dense or sparse, got {self.reward}")
 

@@ -38,8 +38,15 @@ _NEITHER_HINT = Text(
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
 # Packages whose modules are units named after their codes.
-_UNITS = ("npudoctor.check.checks", "npudoctor.migrate.rules", "npudoctor.profile.rules")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
+_UNITS = (
+    "npudoctor.check.checks",
+    "npudoctor.migrate.rules",
+    "npudoctor.migrate.idioms",
+    "npudoctor.profile.bounds",
+    "npudoctor.smoke_test.stages",
+    "npudoctor.export.rules",
+)
 _UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
@@ -111,7 +118,8 @@ def _unit_page(text: str) -> Report | None:
     from importlib import import_module
     from inspect import cleandoc
 
-    from npudoctor.core.report import Block, Report
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.report import Report
     from npudoctor.core.text import verbatim
 
     if not re.fullmatch(r"NPU\d{3}", text.upper()):
@@ -127,7 +135,7 @@ def _unit_page(text: str) -> Report | None:
                 slug = module.name.partition("_")[2].replace("_", "-")
                 about = [line for line in cleandoc(unit.__doc__ or slug).splitlines() if line.strip()]
                 lines = tuple((_ABOUT, verbatim(line)) for line in about)
-                block = Block(verbatim(f"{text.upper()}  {slug}"), lines)
+                block = Answer(verbatim(f"{text.upper()}  {slug}"), lines)
                 return Report("explain", _UNIT, {"code": text.upper()}, blocks=(block,),
                               extra={"what": text, "unit": unit.__name__})
     return None

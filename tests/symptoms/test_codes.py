@@ -15,7 +15,9 @@ def test_table_covers_the_families() -> None:
     assert {"CANN", "torch_npu"} <= set(families)
 
 
-@pytest.mark.parametrize("code", ["507008", "-8005", "8005", "ei0006", "EZ9999", "ERR99999", "0x7020014", "NPU9001"])
+@pytest.mark.parametrize(
+    "code", ["507008", "-8005", "8005", "ei0006", "EZ9999", "ERR99999", "0x7020014", "NPU9001"]
+)
 def test_spellings_of_codes(code: str) -> None:
     assert looks_like_code(code)
 
@@ -55,7 +57,8 @@ def test_every_code_of_a_symptom_is_known() -> None:
     ("words", "symptom"),
     [
         ("slow inference", "slow-inference"), ("推理慢", "slow-inference"), ("reward flat", "reward-flat"),
-        ("loss fine but reward flat", "reward-flat"), ("NaN", "nan-in-training"), ("out of memory", "npu-out-of-memory"),
+        ("loss fine but reward flat", "reward-flat"), ("NaN", "nan-in-training"),
+        ("out of memory", "npu-out-of-memory"),
         ("Device not ready", "device-not-ready"), ("is_available False", "is-available-false"),
         ("import failure", "torch-npu-not-installed"), ("rollout buffer", "npu-out-of-memory"),
     ],
