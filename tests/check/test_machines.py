@@ -46,6 +46,8 @@ def test_verdict(name: str) -> None:
     assert said["exit_code"] == wanted["exit"]
     first = json.dumps(said["findings"][:1], ensure_ascii=False).lower()
     assert [word for word in wanted.get("mention", []) if word.lower() not in first] == []
+    alone = json.dumps({**said["findings"][0], "consequences": []} if said["findings"] else {}).lower()
+    assert [word for word in wanted.get("never", []) if word.lower() in alone] == []
     assert not [u for u in said["not_checked"] if "crash" in (u["reason"] or "")]
 
 
