@@ -30,6 +30,9 @@ _INTERNAL = Text(
     "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
 )
 _INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
+_NOT_YET = Text("not run yet", "尚未运行")
+_NEXT = Text("next: {call}", "下一步：{call}")
+_MORE = Text("all commands: npudoctor --help", "全部命令：npudoctor --help")
 _NOT_COMMANDS = ("options",)
 
 
@@ -51,7 +54,9 @@ class LazyGroup(click.Group):
         super().format_help(ctx, formatter)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="npudoctor")
 @click.option("--lang", type=click.Choice(LANGUAGES), is_eager=True, cls=Option,
               help_text=Text("Language of messages.", "消息语言。"))
@@ -59,13 +64,36 @@ class LazyGroup(click.Group):
               help_text=Text("When to use colour.", "何时使用颜色。"))
 @click.option("--debug", is_flag=True, cls=Option,
               help_text=Text("Show tracebacks of internal errors.", "显示内部错误的堆栈。"))
-def group(**_: Any) -> None:
+@click.pass_context
+def group(ctx: click.Context, **_: Any) -> None:
     """Root command; options are read by the sub-commands through the context."""
+    if ctx.invoked_subcommand is None:
+        _show_journey(language_of(ctx))
+
+
+def _show_journey(lang: str) -> None:
+    """`npudoctor` alone: the steps, how each went last, and the next command."""
+    from npudoctor import state
+    from npudoctor.journey import STEPS, next_step
+
+    known = state.recall()
+    for step in STEPS:
+        last = known.get(step.command)
+        verdict = last.report.get(lang, {}).get("verdict", "?") if last else _NOT_YET.render(lang)
+        mark = " " if last is None else "+" if last.report.get("en", {}).get("exit_code") == 0 else "!"
+        click.echo(f"{mark} {step.command:<11} {step.question.render(lang)}")
+        click.echo(f"              {verdict}{f' ({last.when[:16]})' if last else ''}")
+    click.echo()
+    click.echo(_NEXT.render(lang, {"call": next_step(known).call}))
+    click.echo(_MORE.render(lang))
 
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Entry point of the console script; never lets a traceback out without --debug."""
     argv = list(sys.argv[1:] if args is None else args)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a character shows its escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = run(argv)
         sys.stdout.flush()

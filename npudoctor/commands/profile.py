@@ -147,8 +147,10 @@ def _show(session: Session, trace: Trace) -> Exit:
     from npudoctor.profile.analyse import analyse
     from npudoctor.profile.timeline import lanes
     from npudoctor.profile.verdict import judge
+    from npudoctor.report.keep import keep
 
     result = judge(analyse(trace))
+    keep(result)
     if session.format == "html":
         from npudoctor.report.profile_html import page
 

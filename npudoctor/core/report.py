@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from npudoctor.core.blocks import Block, Phrase
 from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
@@ -32,19 +33,6 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A titled piece of an answer: labelled lines, then commands to copy.
-
-    Its texts are finished (`core.text.filled` or `verbatim`); the JSON form carries the
-    same data in `Report.extra`.
-    """
-
-    title: Text
-    lines: tuple[tuple[Text, Text], ...] = ()
-    commands: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Report:
     """Findings ordered by root cause, and what they rest on.
 
@@ -56,10 +44,11 @@ class Report:
         passed: units that ran and had nothing to say.
         not_checked: units whose facts could not be known; never counted as passed.
         facts: summary lines.
-        blocks: pieces of an answer that is not about faults (sets that fit, a page).
         tables: name of each data table used -> its date.
         next_step: the sensible next command, as text.
         extra: command-specific machine-readable data for the JSON form.
+        blocks: tables, bars and answers, drawn between the facts and the findings.
+        banner: what the reader must not miss; printed as the first and as the last line.
         decided: exit code of a command whose code does not follow from severities alone.
     """
 
@@ -70,10 +59,11 @@ class Report:
     passed: tuple[Unit, ...] = ()
     not_checked: tuple[Unit, ...] = ()
     facts: tuple[Fact, ...] = ()
-    blocks: tuple[Block, ...] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
     next_step: Text | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
+    banner: Phrase | None = None
     decided: Exit | None = None
 
     def count(self, severity: Severity) -> int:

@@ -45,9 +45,10 @@ class Text:
         return frozenset(name.split(".")[0].split("[")[0] for name in names)
 
     def render(self, lang: str = "en", params: Mapping[str, object] | None = None) -> str:
-        """The message in `lang` with `params` filled in."""
+        """The message in `lang` with `params` filled in; a parameter that is a `Text` is rendered too."""
         template = self.zh if lang == "zh" else self.en
-        return _formatter.vformat(template, (), dict(params or {}))
+        filled = {k: v.render(lang) if isinstance(v, Text) else v for k, v in (params or {}).items()}
+        return _formatter.vformat(template, (), filled)
 
 
 def verbatim(text: str, zh: str | None = None) -> Text:

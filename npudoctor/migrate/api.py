@@ -20,20 +20,8 @@ from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.names import Binding, Scope
-from npudoctor.migrate.positions import (
-    BACKEND,
-    DEVICE,
-    FOREIGN_ROOTS,
-    Role,
-    Vocabulary,
-    is_device_name,
-    is_simulator_name,
-    name_of_place,
-    name_of_target,
-    option_name,
-    outermost,
-    role_of,
-)
+from npudoctor.migrate.places import name_of_place
+from npudoctor.migrate.positions import Role, name_of_target, option_name, outermost, role_of
 from npudoctor.migrate.project import Fact, ProjectIndex
 from npudoctor.migrate.settings import STYLES, Settings
 from npudoctor.migrate.style import can_pick, device_literal
@@ -49,6 +37,14 @@ from npudoctor.migrate.torchnames import (
     top_import_place,
     uses_accelerator,
     uses_npu,
+)
+from npudoctor.migrate.vocabulary import (
+    BACKEND,
+    DEVICE,
+    FOREIGN_ROOTS,
+    Vocabulary,
+    is_device_name,
+    is_simulator_name,
 )
 
 __all__ = [

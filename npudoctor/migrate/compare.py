@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
-from npudoctor.migrate.positions import DEVICE, name_of_target, outermost
+from npudoctor.migrate.positions import name_of_target, outermost
+from npudoctor.migrate.vocabulary import DEVICE
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext

@@ -7,6 +7,10 @@ native stack) costs one finding, not the run.
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -86,12 +90,21 @@ def _pool(job: Any, workers: int) -> ProcessPoolExecutor:
     # fork: the index of the project reaches the workers without being pickled for each.
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if "fork" in methods else None)
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(job,))
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(job, os.getpid()))
 
 
-def _start(job: Any) -> None:
+def _start(job: Any, parent: int) -> None:
     _state["job"] = job
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends the pool
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough
+
+
+def _follow(parent: int) -> None:
+    """End with the parent: a worker whose parent was killed would wait for work for ever."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _run_chunk(

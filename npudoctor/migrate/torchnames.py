@@ -10,6 +10,7 @@ from npudoctor.migrate import literals as device_literals
 from npudoctor.migrate import style
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import Role, role_of
+from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -36,7 +37,9 @@ def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
 
 def is_torch_project(ctx: ModuleContext) -> bool:
     """Whether a device in this module can only be torch's: it, or its project, imports torch."""
-    return ctx.imports_torch or ctx.project.uses_torch
+    if ctx.imports_torch:
+        return True
+    return ctx.project.uses_torch and not ctx.imported_roots & FOREIGN_ROOTS
 
 
 def uses_accelerator(ctx: ModuleContext) -> bool:
@@ -102,6 +105,9 @@ def is_dual(ctx: ModuleContext) -> bool:
     """
     if "npu" not in ctx.source:
         return False
+    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
+    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
+        return True
     npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
     if not npu_places:
         return False
@@ -114,9 +120,8 @@ def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
 
 
 def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    yield from (n for n in ctx.nodes(ast.Name) if n.id in _NPU_PROBES)
     for node in ctx.nodes(ast.Attribute):
-        if node.attr in _NPU_PROBES or ctx.qualified_name(node) == "torch.npu.is_available":
+        if ctx.qualified_name(node) == "torch.npu.is_available":
             yield node
     for const in ctx.nodes(ast.Constant):
         if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):

@@ -250,8 +250,10 @@ def _outer_specs(root: Path) -> Iterator[_Spec]:
     depth = next((i for i, p in enumerate(climb) if (p / ".git").exists()), None)
     if depth is None or (root / ".git").exists():
         return
-    for folder in reversed(climb[: depth + 1]):
-        yield from _specs_of(str(folder), str(root))
+    specs = tuple(s for folder in reversed(climb[: depth + 1]) for s in _specs_of(str(folder), str(root)))
+    # A tree that is itself ignored was named on purpose: the rules that hide it do not count.
+    if not _ignored(specs, str(root), folder=True):
+        yield from specs
 
 
 def _lines(name: str) -> list[str]:

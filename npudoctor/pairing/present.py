@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from npudoctor.core.blocks import Answer
 from npudoctor.core.finding import Finding, Fix, Severity
-from npudoctor.core.report import Block, Report
+from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
 from npudoctor.pairing.install import RELEASES, images, pip_commands
 from npudoctor.pairing.solve import Candidate, Change, Query, Solution, candidates
@@ -170,7 +171,7 @@ def _findings(data: Tables, solution: Solution, arch: str) -> list[Finding]:
         rows = solution.undocumented
         params = {"rows": ", ".join(row.torch_npu for row in rows), "date": data.date}
         return [
-            Finding("NPU093", "cann-undocumented", Severity.WARNING, _SILENT, _SILENT_CAUSE,
+            Finding("NPU804", "cann-undocumented", Severity.WARNING, _SILENT, _SILENT_CAUSE,
                     params=params, fixes=fixes, sources=rows[0].provenance.urls)
         ]
     if solution.verdict == "no-set":
@@ -187,7 +188,7 @@ def _conflict(data: Tables, query: Query, pair: tuple[str, str]) -> Finding:
     title, cause = _CONFLICT, _because(data, query, pair)
     if pair[0] == pair[1]:
         title, cause = _NO_BUILD, _NO_BUILD_CAUSE
-    return Finding("NPU090", "no-set-fits", Severity.ERROR, title, cause, params=params)
+    return Finding("NPU801", "no-set-fits", Severity.ERROR, title, cause, params=params)
 
 
 def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...]) -> Finding:
@@ -198,7 +199,7 @@ def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...]) -
     if solution.conflicts and pair[0] != pair[1]:
         why = _because(data, query, pair)
         cause = verbatim(f"{why.en}; {cause.en}", f"{why.zh}；{cause.zh}")
-    return Finding("NPU091", "compatible-not-paired", Severity.WARNING, _ONLY, cause,
+    return Finding("NPU802", "compatible-not-paired", Severity.WARNING, _ONLY, cause,
                    params={"parts": parts}, fixes=fixes)
 
 
@@ -208,7 +209,7 @@ def _unknown(data: Tables, query: Query, name: str, arch: str) -> Finding:
         "part": _part(query, name), "date": data.date, "torch": newest.row.torch,
         "torch_npu": newest.row.torch_npu, "cann": str(newest.cann),
     }
-    return Finding("NPU092", "version-unknown", Severity.ERROR, _NOT_KNOWN, _NOT_KNOWN_CAUSE,
+    return Finding("NPU803", "version-unknown", Severity.ERROR, _NOT_KNOWN, _NOT_KNOWN_CAUSE,
                    params=params, fixes=(Fix(_ADD_ROW),))
 
 
@@ -252,7 +253,7 @@ def _part(query: Query, name: str) -> str:
 # --- one set as lines ----------------------------------------------------------------------
 
 
-def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int) -> Block:
+def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int) -> Answer:
     row = found.row
     title = f"{number}. torch {row.torch} + torch_npu {row.torch_npu} + CANN {found.cann}"
     if found.python:
@@ -265,7 +266,7 @@ def _block(data: Tables, query: Query, found: Candidate, arch: str, number: int)
     lines += [(_IMAGE, verbatim(image)) for image in images(data, found, query.chip)]
     lines += [(_NOTE, note) for note in _notes(found)]
     lines.append((_SOURCE, verbatim(row.provenance.url)))
-    return Block(verbatim(title), tuple(lines), pip_commands(row, found.python, arch))
+    return Answer(verbatim(title), tuple(lines), pip_commands(row, found.python, arch))
 
 
 def _python_line(found: Candidate) -> Text:

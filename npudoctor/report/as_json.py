@@ -32,6 +32,7 @@ def as_dict(report: Report, lang: str) -> dict[str, Any]:
         "facts": {f.key: {"value": f.value, "place": f.place} for f in report.facts},
         "tables": dict(report.tables),
         "next_step": report.next_step.render(lang, report.params) if report.next_step else None,
+        "banner": report.banner.render(lang) if report.banner else None,
         "extra": dict(report.extra),
     }
 

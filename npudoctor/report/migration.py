@@ -124,22 +124,29 @@ def _syncs(counts: Any, console: Console, session: Session) -> None:
 
 def _left(changes: Changes, console: Console, session: Session) -> None:
     """Items left, by code, the gravest first; notes only as a count unless --verbose."""
-    groups: dict[str, list[Item]] = {}
+    groups: dict[tuple[int, str, str], list[Item]] = {}
     for item in changes.left:
-        groups.setdefault(item.finding.code, []).append(item)
-    gravest = {c: min(_ORDER.index(i.finding.severity) for i in items) for c, items in groups.items()}
+        groups.setdefault(_kind(item), []).append(item)
     notes: Counter[str] = Counter()
-    for code in sorted(groups, key=lambda c: (gravest[c], c)):
-        if _ORDER[gravest[code]] is Severity.NOTE and not session.verbose:
-            notes[code] = len(groups[code])
+    for key in sorted(groups):
+        severity, code, _ = key
+        if _ORDER[severity] is Severity.NOTE and not session.verbose:
+            notes[code] += len(groups[key])
         else:
-            _group(groups[code], _ORDER[gravest[code]], console, session)
+            _group(groups[key], _ORDER[severity], console, session)
     if notes:
         from rich.text import Text as Line
 
         words = {"n": sum(notes.values()), "codes": ", ".join(sorted(notes))}
         console.print(Line(session.tr(_NOTES, words), style="dim"))
         console.print()
+
+
+def _kind(item: Item) -> tuple[int, str, str]:
+    """Items of one kind are shown together: one severity, code and advice."""
+    finding = item.finding
+    advice = finding.fixes[0].note.en if finding.fixes else ""
+    return _ORDER.index(finding.severity), finding.code, finding.cause.en + advice
 
 
 def _group(items: list[Item], severity: Severity, console: Console, session: Session) -> None:

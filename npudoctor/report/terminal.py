@@ -13,7 +13,7 @@ from npudoctor.core.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npudoctor.core.report import Block, Report, Unit
+    from npudoctor.core.report import Report, Unit
     from npudoctor.session import Session
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -37,6 +37,8 @@ _NEXT = Text("next", "下一步")
 def render(report: Report, console: Console, session: Session) -> None:
     """Print `report` on `console`."""
     marks = _MARKS if _can_encode(console, "".join(m for m in _MARKS.values())) else _ASCII
+    if report.banner is not None:
+        console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
     for fact in report.facts:
         line = Line(f"{session.tr(fact.label):<12} ", style="dim")
         line.append(fact.value, style="not dim")
@@ -45,16 +47,20 @@ def render(report: Report, console: Console, session: Session) -> None:
         console.print(line)
     if report.facts:
         console.print()
+    if report.blocks:
+        from npudoctor.report.blocks import draw
+
+        draw(report.blocks, console, session.lang)
     for finding in report.findings:
         _finding(finding, console, session, marks)
-    for block in report.blocks:
-        _block(block, console, session)
     _counts(report, console, session, marks)
     worst = next((s for s in (Severity.ERROR, Severity.WARNING) if report.count(s)), None)
     style = _STYLE[worst] if worst else "bold green"
     console.print(Line(session.tr(report.verdict, report.params), style=style))
     if report.next_step is not None:
         console.print(Line(f"{session.tr(_NEXT)}: {session.tr(report.next_step, report.params)}"))
+    if report.banner is not None:
+        console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
 
 
 def _finding(finding: Finding, console: Console, session: Session, marks: dict) -> None:
@@ -80,15 +86,6 @@ def _finding(finding: Finding, console: Console, session: Session, marks: dict) 
         for consequence in [f for c in finding.consequences for f in c.walk()]:
             text = session.tr(consequence.title, consequence.params)
             console.print(Line(f"      {marks[consequence.severity]} {consequence.code} {text}", style="dim"))
-    console.print()
-
-
-def _block(block: Block, console: Console, session: Session) -> None:
-    console.print(Line(session.tr(block.title), style="bold"))
-    for label, text in block.lines:
-        _labelled(console, session.tr(label), session.tr(text))
-    for command in block.commands:
-        console.print(Line(f"    $ {command}", style="bold cyan"), soft_wrap=True)
     console.print()
 
 

@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("numpy")
 pytest.importorskip("ijson")
 
-import traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from npudoctor.core.errors import UserError
 from npudoctor.profile.analyse import analyse
 from npudoctor.profile.readers import read
 from npudoctor.profile.verdict import judge
+from tests.profile import traces
 
 KERNEL_DETAILS = """Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num
 0,aclnnAdd_AddAiCore_Add,Add,AI_VECTOR_CORE,"1000.000\t",5.0,0,8

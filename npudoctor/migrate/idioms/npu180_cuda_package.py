@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from npudoctor import tables
+from npudoctor.core.text import verbatim
 from npudoctor.migrate.idioms import Change, Idiom, Message, Settings, Severity, Text, View, found
 
 _MESSAGE = Message(
@@ -21,6 +22,8 @@ _MESSAGE = Message(
 def run(view: View, settings: Settings) -> Iterator[Change]:
     """Report each package of the table."""
     known = packages()
+    if any(r.name.startswith("nvidia-") for r in view.requirements):
+        known.pop("triton", None)  # a lock file of a CUDA torch: NPU176 speaks of all that it pulled in
     for requirement in view.requirements:
         row = known.get(re.sub(r"-cu\w*$|-cuda\w*$", "", requirement.name)) or known.get(requirement.name)
         if row is not None:
@@ -33,12 +36,8 @@ def packages() -> dict[str, Mapping[str, str]]:
 
 
 def _message(row: Mapping[str, str]) -> Message:
-    advice = Text(f"instead: {_plain(row['advice'])}", f"替代方案：{_plain(row['advice_zh'])}")
+    advice = verbatim(f"instead: {row['advice']}", f"替代方案：{row['advice_zh']}")
     return Message(_MESSAGE.title, _MESSAGE.cause, advice, _MESSAGE.severity, (row["source_url"],))
-
-
-def _plain(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 IDIOM = Idiom("NPU180", "cuda-package", _MESSAGE, run)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from npudoctor import tables
-from npudoctor.migrate.idioms import Change, Idiom, Message, Settings, Severity, Text, View, Word, found, swap
+from npudoctor.core.text import verbatim
+from npudoctor.migrate.idioms import Change, Idiom, Message, Settings, Severity, Text, View, found, swap
 
 _RENAMED = Text("{code} is read by CUDA only", "只有 CUDA 读取 {code}")
 _CAUSE = Text("on an NPU machine nothing reads it, so what it asks for does not happen",
@@ -43,16 +44,7 @@ def _message(row: Mapping[str, str]) -> Message:
         en = f"{other} is the NPU's variable" + (f": {en}" if en else "")
         zh = f"NPU 对应的变量为 {other}" + (f"：{zh}" if zh else "")
     severity = Severity.NOTE if row["treatment"] == "rename" or not other else Severity.WARNING
-    return Message(_RENAMED, _CAUSE, Text(_plain(en), _plain(zh)), severity, (row["source_url"],))
-
-
-def _plain(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def is_variable(word: Word) -> bool:
-    """Whether `word` is a name of the table."""
-    return word.text in variables()
+    return Message(_RENAMED, _CAUSE, verbatim(en, zh), severity, (row["source_url"],))
 
 
 IDIOM = Idiom("NPU181", "cuda-environment", _MESSAGE, run)

@@ -47,7 +47,7 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
                 new[part.cell.number] = shell.text
             outcomes += [_in_cell(o, path, part.cell, o.line, text) for o in shell.outcomes]
             counts.update(shell.edits)
-            if part.masked.problem:
+            if part.masked.problem and wants(part.cell.text.encode("utf-8", "replace")):
                 place = f"cell {part.cell.number}: {part.masked.problem}"
                 outcomes.append(Outcome(problem("NPU198", path, place), False))
         if not new:

@@ -1,0 +1,212 @@
+"""All that a check may import: what a check is, and questions that many checks ask of the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from npudoctor.check.lookups import families, needs, ops_package, python_limit, variables
+from npudoctor.check.pairs import (
+    best_install,
+    carried_fixes,
+    device_ids,
+    flagged_variables,
+    import_error,
+    pip_pair,
+    python_minor,
+    relation_to,
+    set_fixes,
+    torch_npu_version,
+    torch_pin,
+    with_effects,
+)
+from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
+from npudoctor.core.text import Text
+from npudoctor.machine.facts import (
+    Absent,
+    CannInstall,
+    Chip,
+    Known,
+    Leaf,
+    Machine,
+    Node,
+    TimedOut,
+    Unknown,
+    VersionInfo,
+    decided,
+    value,
+)
+from npudoctor.machine.parsers.version_info import c_level, in_ranges
+from npudoctor.pairing.table import DriverRelation, Relation, Tables
+from npudoctor.pairing.versions import package, public, same_series, vendor
+
+__all__ = [
+    "Absent",
+    "CannInstall",
+    "Check",
+    "Chip",
+    "DriverRelation",
+    "Evidence",
+    "Finding",
+    "Fix",
+    "Iterable",
+    "Known",
+    "Leaf",
+    "Machine",
+    "Node",
+    "Place",
+    "Relation",
+    "Severity",
+    "Skip",
+    "Tables",
+    "Text",
+    "TimedOut",
+    "Unknown",
+    "VersionInfo",
+    "best_install",
+    "c_level",
+    "cann_in_use",
+    "carried_fixes",
+    "chip_nodes",
+    "chips",
+    "decided",
+    "device_ids",
+    "device_works",
+    "evidence",
+    "families",
+    "flagged_variables",
+    "has_npu_software",
+    "import_error",
+    "in_container",
+    "in_ranges",
+    "needs",
+    "ops_package",
+    "package",
+    "pip_pair",
+    "public",
+    "python_limit",
+    "python_minor",
+    "relation_to",
+    "same_series",
+    "seen_hardware",
+    "set_env",
+    "set_fixes",
+    "torch_npu_version",
+    "torch_pin",
+    "value",
+    "variables",
+    "vendor",
+    "with_effects",
+]
+
+
+class Skip(Exception):
+    """The facts are there but do not allow a judgement; `reason` says why, in both languages."""
+
+    def __init__(self, reason: Text, params: Mapping[str, object] | None = None) -> None:
+        super().__init__(reason.render("en", params))
+        self.reason = reason
+        self.params = dict(params or {})
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that can be wrong with a machine.
+
+    Attributes:
+        code: `NPU0xx`; the number is also the place in the chain of causes, lower is nearer the root.
+        slug: name of the fault.
+        title: what the check looks at, one line (shown when it passed or could not run).
+        needs: dotted fact paths that must be decided, else the check is *not checked*.
+        run: yields findings from the facts and the pairing tables; may raise `Skip`.
+        explained_by: codes whose finding makes a finding of this check a consequence.
+        applies: whether the check means anything on this machine (asked after `needs`).
+        sources: addresses of what the check relies on.
+    """
+
+    code: str
+    slug: str
+    title: Text
+    needs: tuple[str, ...]
+    run: Callable[[Machine, Tables], Iterable[Finding]]
+    explained_by: tuple[str, ...] = ()
+    applies: Callable[[Machine], bool] = field(default=lambda machine: True)
+    sources: tuple[str, ...] = ()
+
+    def found(
+        self,
+        severity: Severity,
+        title: Text,
+        cause: Text,
+        params: Mapping[str, object] | None = None,
+        *,
+        fixes: tuple[Fix, ...] = (),
+        evidence: tuple[Evidence, ...] = (),
+        place: str | None = None,
+    ) -> Finding:
+        """A finding of this check."""
+        return Finding(
+            self.code,
+            self.slug,
+            severity,
+            title,
+            cause,
+            Place(place) if place else None,
+            dict(params or {}),
+            evidence,
+            fixes,
+            self.sources,
+        )
+
+
+def evidence(place: str, words: object) -> Evidence:
+    """One observation, shortened to what a line can hold."""
+    text = str(words)
+    return Evidence(place, text if len(text) <= 300 else text[:297] + "...")
+
+
+def in_container(machine: Machine) -> bool:
+    """Whether this process is known to run in a container."""
+    return isinstance(machine.os.container, Known)
+
+
+def seen_hardware(machine: Machine) -> bool:
+    """Whether anything shows that an NPU is attached: PCI bus, device nodes, or npu-smi's table."""
+    return bool(value(machine.pci) or chip_nodes(machine) or chips(machine))
+
+
+def chip_nodes(machine: Machine) -> tuple[Node, ...]:
+    """The nodes of chips (`/dev/davinci0`, virtual ones too), without the managing nodes."""
+    names = ("/dev/davinci", "/dev/vdavinci")
+    return tuple(n for n in value(machine.nodes, ()) if n.path.startswith(names) and n.path[-1].isdigit())
+
+
+def chips(machine: Machine) -> tuple[Chip, ...]:
+    """The chips that npu-smi lists; empty when it could not be asked."""
+    info = value(machine.npu_smi.info)
+    return info.chips if info is not None else ()
+
+
+def has_npu_software(machine: Machine) -> bool:
+    """Whether torch_npu or CANN is installed: somebody means to use an NPU here."""
+    return machine.python.first("torch-npu") is not None or bool(value(machine.cann.installs))
+
+
+def cann_in_use(machine: Machine) -> CannInstall | None:
+    """The CANN that programs started here would load; when none is set up, the only one installed."""
+    active = machine.cann.active()
+    installs = value(machine.cann.installs, ())
+    return active or (installs[0] if len(installs) == 1 else None)
+
+
+def set_env(install: CannInstall) -> str:
+    """Path of the set_env.sh that belongs to an installation."""
+    if install.layout == "ascend-toolkit":
+        return install.home.rsplit("/", 1)[0] + "/set_env.sh"
+    return f"{install.home}/set_env.sh"
+
+
+def device_works(machine: Machine) -> bool:
+    """Whether the compute probe ran and every visible device gave the right sum."""
+    run = value(machine.probes.compute)
+    return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})

@@ -1,0 +1,53 @@
+"""The compiled part of torch_npu is for another Python or another processor."""
+
+from __future__ import annotations
+
+from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Tables, Text, evidence
+
+TITLE = Text(
+    "torch_npu {version} was built for {theirs}, this interpreter is {ours}",
+    "torch_npu {version} 面向 {theirs} 构建，而此解释器为 {ours}",
+)
+CAUSE = Text(
+    "its extension module does not carry this interpreter's tag, so Python does not see it; happens when a "
+    "site-packages folder is copied or shared between environments",
+    "其扩展模块没有此解释器的标签，Python 无法识别；常见于复制或共享 site-packages 目录",
+)
+FIX = Text("install the wheel for this interpreter", "为此解释器安装对应的 wheel")
+
+
+def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
+    """File names of torch_npu/_C*.so against the interpreter's SOABI."""
+    npu, soabi = machine.python.first("torch-npu"), machine.python.soabi
+    if npu is None or not npu.extensions or not soabi:
+        return
+    if any(soabi in name or name in ("_C.so", "_C.abi3.so") for name in npu.extensions):
+        return
+    theirs = npu.extensions[0][3:].rsplit(".so", 1)[0]
+    yield CHECK.found(
+        Severity.ERROR,
+        TITLE,
+        CAUSE,
+        {"version": npu.version, "theirs": theirs, "ours": soabi},
+        fixes=(
+            Fix(
+                FIX,
+                (
+                    f"{machine.python.executable or 'python'} -m pip install --force-reinstall --no-deps "
+                    f"torch-npu=={npu.version}",
+                ),
+            ),
+        ),
+        evidence=(evidence(f"{npu.location}/torch_npu", npu.extensions[0]),),
+    )
+
+
+CHECK = Check(
+    "NPU072",
+    "torch-npu-wrong-wheel",
+    Text("torch_npu's wheel fits this interpreter", "torch_npu 的 wheel 与解释器一致"),
+    needs=("python.packages",),
+    run=run,
+    applies=lambda m: m.python.first("torch-npu") is not None,
+    sources=("https://github.com/Ascend/pytorch/issues/24",),
+)

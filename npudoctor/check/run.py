@@ -1,0 +1,109 @@
+"""From facts to the report of `npudoctor check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npudoctor.check.engine import Diagnosis, all_checks, diagnose
+from npudoctor.check.summary import facts
+from npudoctor.core.finding import Severity
+from npudoctor.core.report import Report
+from npudoctor.core.text import Text
+from npudoctor.machine.collect import collect
+from npudoctor.machine.facts import Machine
+from npudoctor.machine.probe import Settings
+from npudoctor.pairing.table import Tables
+
+if TYPE_CHECKING:
+    from npudoctor.machine.bundle import Bundle
+
+_NO_NPU = "NPU001"
+_FINE = Text("no problem found: this environment is ready for the NPU", "未发现问题：此环境可以使用 NPU")
+_FINE_UNPROVED = Text(
+    "no problem found, but {unchecked} checks could not be made: readiness is not proved",
+    "未发现问题，但有 {unchecked} 项检查无法进行：尚不能证明可用",
+)
+_NOTES = Text("usable, with {warnings} warnings", "可以使用，有 {warnings} 条警告")
+_HERE = Text(
+    "no Ascend NPU here: nothing can run on an NPU on this machine",
+    "此处没有昇腾（Ascend）NPU：本机无法运行 NPU 程序",
+)
+_BROKEN = Text("not ready: fix {code} first ({title})", "尚不可用：请先修复 {code}（{title}）")
+_SMOKE = Text("npudoctor smoke-test", "npudoctor smoke-test（端到端试跑）")
+_AGAIN = Text(
+    "apply the first fix, then run npudoctor check again", "先执行第一条修复，然后重新运行 npudoctor check"
+)
+
+
+def report(
+    machine: Machine,
+    tables: Tables,
+    *,
+    ignore: frozenset[str] = frozenset(),
+    lang: str = "en",
+) -> Report:
+    """Diagnose `machine`; the checks in `ignore` are not run, so what they would explain stands alone.
+
+    `lang` only chooses the words of the first finding that the verdict quotes.
+    """
+    units = {code: check for code, check in all_checks().items() if code not in ignore}
+    found = diagnose(machine, tables, units)
+    findings = found.findings
+    verdict, params = _verdict(found, findings, lang)
+    errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
+    return Report(
+        "check",
+        verdict,
+        params,
+        findings,
+        found.passed,
+        found.not_checked,
+        facts(machine),
+        tables=dict(tables.dates),
+        next_step=_AGAIN if errors else _SMOKE,
+    )
+
+
+def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[str, object]]:
+    everything = [f for root in findings for f in root.walk()]
+    warnings = sum(f.severity is Severity.WARNING for f in everything)
+    params: dict[str, object] = {"warnings": warnings, "unchecked": len(found.not_checked)}
+    if any(f.severity is Severity.ERROR for f in everything):
+        first = findings[0]
+        params |= {"code": first.code, "title": first.title.render(lang, first.params)}
+        return (_HERE if first.code == _NO_NPU else _BROKEN), params
+    if warnings:
+        return _NOTES, params
+    return (_FINE_UNPROVED if found.not_checked else _FINE), params
+
+
+def observed(settings: Settings, record: Path | None = None) -> Machine:
+    """The facts about the running machine; with `record`, its redacted observations go to that file.
+
+    Raises:
+        UserError: the record cannot be written.
+    """
+    from npudoctor.machine.host import RecordingHost
+    from npudoctor.machine.live import LiveHost
+
+    host = RecordingHost(LiveHost())
+    machine = collect(host, settings)
+    if record is not None:
+        from npudoctor.machine import bundle, redact
+
+        kept = bundle.Bundle(host.observations, settings.python, host=redact.host_label())
+        bundle.save(record, kept, redact.of_this_machine())
+    return machine
+
+
+def replayed(path: Path) -> Machine:
+    """The facts in a bundle file. Raises UserError when it is none."""
+    from npudoctor.machine import bundle
+
+    return facts_of(bundle.load(path))
+
+
+def facts_of(kept: Bundle) -> Machine:
+    """The facts in a bundle, parsed now."""
+    return collect(kept.replay(), Settings(python=kept.python))

@@ -1,0 +1,168 @@
+"""`npudoctor check`: is this environment fit for the NPU; if not, what is wrong, why, and the exact fix."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.core.errors import UserError
+from npudoctor.core.exits import Exit
+from npudoctor.core.text import Text
+from npudoctor.session import Session
+
+T = TypeVar("T")
+
+_HELP = Text(
+    "Diagnose driver, firmware, CANN, Python, torch and torch_npu on this machine.\n\n"
+    "Nothing is changed. torch is only imported in child processes with a time limit.",
+    "诊断本机的驱动、固件、CANN、Python、torch 与 torch_npu。\n\n"
+    "不做任何修改；torch 只在有时间限制的子进程中导入。",
+)
+_ONE_WAY = Text("--record and --replay exclude each other", "--record 与 --replay 不能同时使用")
+_UNKNOWN_CODE = Text("there is no check {code}", "没有代码为 {code} 的检查")
+_SURVEY = Text("machines", "机器")
+_NO_BUNDLES = Text("there is no bundle (*.json) in {path}", "{path} 中没有录制文件（*.json）")
+_MAKE = Text(
+    "make one on each host with: npudoctor check --record FILE",
+    "在每台主机上用 npudoctor check --record FILE 生成",
+)
+_CODES = Text("the codes are listed in docs/check.md", "代码列表见 docs/check.md")
+_NO_FOLDER = Text(
+    "cannot write the bundle {path}: its folder does not exist", "无法写入录制文件 {path}：目录不存在"
+)
+_WRITTEN = Text(
+    "recorded to {path} (names, addresses, serial numbers and tokens taken out)",
+    "已录制到 {path}（已去除名称、地址、序列号和令牌）",
+)
+
+
+@click.command("check", cls=Command, help_text=_HELP)
+@option(
+    "--python",
+    default=sys.executable,
+    metavar="PATH",
+    help=Text("The Python interpreter to diagnose.", "要诊断的 Python 解释器。"),
+)
+@option(
+    "--no-probes",
+    is_flag=True,
+    help=Text("Do not import torch and do not compute (fast).", "不导入 torch、不做计算（更快）。"),
+)
+@option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    metavar="SECONDS",
+    help=Text(
+        "Limit for each child process that imports or computes.", "每个导入或计算子进程的时间上限（秒）。"
+    ),
+)
+@option(
+    "--smi-timeout",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    metavar="SECONDS",
+    help=Text("Limit for each call of npu-smi.", "每次调用 npu-smi 的时间上限（秒）。"),
+)
+@option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=Text("Also write what was seen, redacted, as a bundle.", "同时将（脱敏后的）观测写入录制文件。"),
+)
+@option(
+    "--replay",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help=Text(
+        "Diagnose a bundle, or every bundle in a folder (a fleet).",
+        "诊断录制文件，或目录下的所有录制文件（集群）。",
+    ),
+)
+@option("--strict", is_flag=True, help=Text("Warnings set exit code 1 too.", "有警告时也以退出码 1 退出。"))
+@option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    help=Text("Do not run this check (repeatable).", "不运行该检查（可重复）。"),
+)
+@option(
+    "--table",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=Text("Add or replace rows of the pairing table.", "补充或替换配套表中的行。"),
+)
+@shared_options(formats=("text", "json"))
+def COMMAND(
+    session: Session,
+    python: str,
+    no_probes: bool,
+    timeout: float,
+    smi_timeout: float,
+    record: Path | None,
+    replay: Path | None,
+    strict: bool,
+    ignore: tuple[str, ...],
+    table: Path | None,
+) -> Exit:
+    """Collect facts (or read them from bundles), judge them, print the report."""
+    from npudoctor.check import run
+    from npudoctor.check.engine import all_checks
+    from npudoctor.check.lookups import package_names
+    from npudoctor.machine.probe import Settings
+    from npudoctor.pairing.table import load
+    from npudoctor.report import emit
+    from npudoctor.report.keep import keep
+
+    if record is not None and replay is not None:
+        raise UserError(_ONE_WAY)
+    for code in ignore:
+        if code not in all_checks():
+            raise UserError(_UNKNOWN_CODE, _CODES, {"code": code})
+    tables = load(table)  # bad input is told before the machine is looked at
+    if replay is not None and replay.is_dir():
+        return _fleet(session, replay, table, strict)
+    if replay is not None:
+        machine = run.replayed(replay)
+    else:
+        if record is not None and not record.absolute().parent.is_dir():
+            raise UserError(_NO_FOLDER, params={"path": record})
+        settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
+        machine = run.observed(settings, record)
+        if record is not None:
+            session.note(_WRITTEN, {"path": record})
+    report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)
+    emit(session, report)
+    if replay is None:  # a replayed machine is not this one
+        keep(report)
+    return report.exit_code(strict)
+
+
+def _fleet(session: Session, folder: Path, table: Path | None, strict: bool) -> Exit:
+    """Every bundle of a folder; lines are printed as they come."""
+    from npudoctor.fleet.survey import survey
+    from npudoctor.fleet.view import Counts, json_lines, text_lines
+    from npudoctor.report import emit_lines
+
+    counts = Counts()
+    with session.progress(_SURVEY) as advance:
+        lines = _counted(survey(folder, table), advance)
+        if session.json:
+            emit_lines(session, json_lines(lines, counts, session.lang))
+        else:
+            emit_lines(session, text_lines(lines, counts, session.tr, session.lang))
+    if not counts.hosts:
+        raise UserError(_NO_BUNDLES, _MAKE, {"path": folder})
+    bad = counts.bad + counts.unreadable + (counts.warned if strict else 0)
+    return Exit.FINDINGS if bad else Exit.OK
+
+
+def _counted(lines: Iterator[T], advance: Callable[[int], None]) -> Iterator[T]:
+    for line in lines:
+        advance(1)
+        yield line

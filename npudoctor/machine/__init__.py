@@ -1,0 +1,1 @@
+"""What this computer is: raw observations, the probes that ask for them, the facts parsed from them."""

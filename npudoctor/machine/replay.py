@@ -1,0 +1,109 @@
+"""The host that answers from recorded observations, and only from them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+
+from npudoctor.machine.host import NOT_RECORDED, TIMEOUT, Command, Observation
+
+_FILE = {"kind": "file", "mode": "0644", "uid": 0, "gid": 0, "owner": "root", "group": "root"}
+_DIR = {**_FILE, "kind": "dir", "mode": "0755"}
+
+
+class ReplayHost:
+    """A computer as a bundle remembers it.
+
+    Args:
+        observations: by (kind, target).
+        closed: the bundle lists all there was: a path that it does not mention did not
+            exist, a command that it does not mention could not be found. Bundles written
+            by hand from public facts are closed; recorded ones are not, so that a newer
+            npudoctor asking a new question hears "not recorded" and not "absent".
+    """
+
+    def __init__(self, observations: Mapping[tuple[str, str], Observation], *, closed: bool = False) -> None:
+        self._known = dict(observations)
+        self._closed = closed
+        self._children: dict[str, set[str]] | None = None
+        self._links = {
+            path: seen.data["real"]
+            for (kind, path), seen in self._known.items()
+            if closed and kind == "stat" and seen.ok and seen.data.get("real", path) != path
+        }
+
+    def _resolve(self, path: str) -> str:
+        """`path` with a recorded symbolic link at its start followed (closed bundles only)."""
+        for link, target in self._links.items():
+            if path.startswith(link + "/"):
+                return str(target) + path[len(link) :]
+        return path
+
+    def _answer(self, kind: str, target: str) -> Observation:
+        known = self._known.get((kind, target))
+        if known is not None:
+            return known
+        return Observation(kind, target, error="ENOENT" if self._closed else NOT_RECORDED)
+
+    def _tree(self) -> Mapping[str, set[str]]:
+        """Folder -> names, of every path mentioned; only a closed bundle implies its folders."""
+        if self._children is None:
+            self._children = {}
+            for (kind, path), seen in self._known.items():
+                if kind in ("read", "stat", "open", "list") and seen.error not in ("ENOENT", "ENOTDIR"):
+                    self._add(path, self._children)
+        return self._children
+
+    @staticmethod
+    def _add(path: str, children: dict[str, set[str]]) -> None:
+        while path not in ("/", ""):
+            path, name = posixpath.split(path.rstrip("/"))
+            children.setdefault(path, set()).add(name)
+
+    def read(self, path: str) -> Observation:
+        return self._answer("read", self._resolve(path))
+
+    def list(self, path: str) -> Observation:
+        path = self._links.get(path, self._resolve(path.rstrip("/") or "/"))
+        if self._closed and ("list", path) not in self._known and path in self._tree():
+            return Observation("list", path, sorted(self._tree()[path]))
+        return self._answer("list", path)
+
+    def stat(self, path: str) -> Observation:
+        path = self._resolve(path)
+        if self._closed and ("stat", path) not in self._known:
+            if path in self._tree() or ("list", path) in self._known:
+                return Observation("stat", path, {**_DIR, "real": path})
+            known = self._known.get(("read", path))
+            if known is not None and known.error not in ("ENOENT", "ENOTDIR"):
+                return Observation("stat", path, {**_FILE, "real": path})
+        return self._answer("stat", path)
+
+    def open_rw(self, paths: Sequence[str]) -> Mapping[str, Observation]:
+        return {path: self._open(path) for path in paths}
+
+    def _open(self, path: str) -> Observation:
+        if self._closed and ("open", path) not in self._known and ("stat", path) in self._known:
+            return Observation("open", path, "ok")
+        return self._answer("open", path)
+
+    def run(self, command: Command) -> Observation:
+        return self._answer("run", command.label)
+
+    def environ(self) -> Observation:
+        return self._answer("env", "env")
+
+    def identity(self) -> Observation:
+        return self._answer("identity", "identity")
+
+
+class NothingHost(ReplayHost):
+    """A computer that refuses every question in one way: the `not checked` contract runs on it."""
+
+    def __init__(self, error: str = NOT_RECORDED) -> None:
+        super().__init__({})
+        self._error = error
+
+    def _answer(self, kind: str, target: str) -> Observation:
+        data = {"exit": None, "stdout": "", "stderr": "", "seconds": 0.0} if self._error == TIMEOUT else None
+        return Observation(kind, target, data, self._error)

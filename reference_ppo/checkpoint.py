@@ -1,0 +1,41 @@
+"""Checkpoints: atomic, loadable without executing anything, on any device."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    """Write next to the target, flush to disk, rename: a reader sees the old file or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read on the CPU with `weights_only=True`: a checkpoint is data, never code.
+
+    Raises:
+        ValueError: not a checkpoint of this program.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path} is not a checkpoint that can be loaded safely: {error}") from error
+    if not isinstance(state, dict) or state.get("format") != "reference_ppo/1":
+        raise ValueError(f"{path} is not a reference_ppo checkpoint")
+    return state

@@ -1,0 +1,167 @@
+"""Command line: options to Config, events to the log sinks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from reference_ppo.config import Config
+from reference_ppo.messages import ALARM, END, EVAL, UPDATE, language
+
+OK, FAULTY, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Options named as the fields of Config, and where the output goes."""
+    p = argparse.ArgumentParser("python -m reference_ppo", description="Train PPO on one device.")
+    d = Config()
+    text = {"env": str, "reward": str, "device": str, "update": str}
+    whole = (
+        "num_envs",
+        "seed",
+        "threads",
+        "total_steps",
+        "rollout_steps",
+        "minibatch",
+        "epochs",
+        "eval_every",
+        "eval_episodes",
+    )
+    real = (
+        "lr",
+        "clip",
+        "gamma",
+        "lam",
+        "value_coef",
+        "entropy_coef",
+        "max_grad_norm",
+        "log_std",
+        "target_success",
+        "max_seconds",
+    )
+    for name, kind in [*text.items(), *((n, int) for n in whole), *((n, float) for n in real)]:
+        p.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(d, name))
+    for name in ("workers", "overlap", "recurrent", "squash"):
+        p.add_argument("--" + name, action="store_true")
+    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault"):
+        p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
+    p.add_argument(
+        "--compile", dest="update", action="store_const", const="compiled", help="= --update compiled"
+    )
+    p.add_argument("--jsonl", metavar="FILE", help="one JSON object per event; - for standard output")
+    p.add_argument("--checkpoint", type=Path, metavar="FILE", help="written after every update")
+    p.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint")
+    p.add_argument("--quiet", action="store_true", help="no lines for people")
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code: 0 trained, 1 stopped by a fault in the numbers, 2 usage or no such device, 130 Ctrl-C."""
+    options = parser().parse_args(argv)
+    # Before NumPy is loaded: its matrix library would use every core, and threads that wait for a busy core
+    # make products of this size ten times slower.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, str(options.threads))
+    try:
+        known = {f.name for f in fields(Config)}
+        config = Config(**{k: v for k, v in vars(options).items() if k in known})
+    except ValueError as error:
+        return refuse(options, str(error))
+    try:
+        return train(config, options)
+    except (ValueError, RuntimeError, OSError) as error:
+        return refuse(options, str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def refuse(options: argparse.Namespace, sentence: str) -> int:
+    """One clear sentence, for people and for programs."""
+    print(f"reference_ppo: {sentence}", file=sys.stderr)
+    if options.jsonl == "-":
+        print(json.dumps({"event": "end", "reason": "error", "error": sentence}), flush=True)
+    return USAGE
+
+
+def train(config: Config, options: argparse.Namespace) -> int:
+    """Run the trainer and hand each event to the sinks."""
+    from reference_ppo import checkpoint, snapshot
+    from reference_ppo.device import local_device, open_device
+    from reference_ppo.train import Trainer
+    from reference_ppo.world import World
+
+    with ExitStack() as stack:
+        config = replace(config, device=local_device(config.device))
+        distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
+        world = World.join(open_device(config.device)) if distributed else None
+        if world is not None:
+            stack.callback(world.leave)
+        trainer = Trainer(config, world)
+        stack.callback(trainer.close)
+        if options.resume:
+            snapshot.restore(trainer, checkpoint.load(options.resume))
+        sinks = open_sinks(options, stack) if trainer.world.rank == 0 else []
+        event: dict[str, Any] = {}
+        for event in trainer.run():
+            for sink in sinks:
+                sink(event)
+            if options.checkpoint and event["event"] == "update" and trainer.world.rank == 0:
+                checkpoint.save(options.checkpoint, snapshot.take(trainer))
+    return FAULTY if event["reason"] == "fault" else OK
+
+
+def open_sinks(options: argparse.Namespace, stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
+    """Where the events go."""
+    sinks: list[Callable[[dict[str, Any]], None]] = []
+    if options.jsonl == "-":
+        sinks.append(partial(write_line, sys.stdout))
+    elif options.jsonl:
+        sinks.append(partial(write_line, stack.enter_context(open_text(options.jsonl))))
+    if not options.quiet and options.jsonl != "-":
+        sinks.append(show)
+    return sinks
+
+
+def open_text(path: str) -> TextIO:
+    """A text file for writing; the caller closes it."""
+    return open(path, "w", encoding="utf-8")
+
+
+def write_line(out: TextIO, event: dict[str, Any]) -> None:
+    """One JSON object, flushed at once."""
+    print(json.dumps(finite(event)), file=out, flush=True)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, float) and value - value != 0.0:
+        return None
+    return value
+
+
+def show(event: dict[str, Any]) -> None:
+    """One short line for people per event."""
+    template = {"update": UPDATE, "eval": EVAL, "health": ALARM, "end": END}.get(event["event"])
+    if template is None:
+        return
+    lang = language()
+    values = {**event, "ret": number(event.get("return")), "success": number(event.get("success_rate"))}
+    values["speed"] = event.get("steps_per_s")
+    for key in ("what", "remedy"):
+        values[key] = event.get(key, {}).get(lang)
+    print(getattr(template, lang).format(**values), flush=True)
+
+
+def number(value: float | None) -> str:
+    """Six characters, also for what is not known."""
+    return "   -  " if value is None else f"{value:6.2f}"

@@ -1,0 +1,153 @@
+"""Policy pi_theta(a|s) and value function V_theta(s): two small networks, all weights in one vector theta.
+
+One vector, as on paper, is also what an accelerator likes: one kernel for the gradient norm, one for Adam,
+one message for the all-reduce, one copy to move or save the policy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from reference_ppo.distribution import Categorical, Gaussian
+from reference_ppo.envs.make import Spec
+
+if TYPE_CHECKING:
+    from reference_ppo.buffer import Buffer
+
+Distribution = Union[Gaussian, Categorical]
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Policy(nn.Module):
+    """Separate tanh networks for the action distribution (`pi`) and the value (`v`)."""
+
+    state_size = 0
+    """S: numbers of memory per environment."""
+    sequence = 1
+    """Steps per row of a batch."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        hidden: tuple[int, ...] = (64, 64),
+        log_std: float = 0.0,
+        squash: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.spec, self.layers, self.squash = spec, len(hidden) + 1, squash
+        self.shapes = self.shapes_of(hidden)
+        self.sizes = [math.prod(shape) for shape in self.shapes.values()]
+        rng = np.random.default_rng([seed, 1])
+        initial = np.concatenate([self.initial(name, rng, log_std).ravel() for name in self.shapes])
+        self.theta = nn.Parameter(torch.from_numpy(initial))
+
+    def shapes_of(self, hidden: tuple[int, ...]) -> Shapes:
+        """Names and shapes of all weights, in the order in which they lie in theta."""
+        return network_shapes(self.spec, self.spec.obs_dim, hidden)
+
+    def initial(self, name: str, rng: np.random.Generator, log_std: float) -> NDArray[np.float32]:
+        """Orthogonal weights, gain sqrt 2 (0.01 for the policy head, 1 for the value head); zero biases."""
+        shape = self.shapes[name]
+        if name == "log_std":
+            return np.full(shape, log_std, np.float32)
+        if len(shape) == 1:
+            return np.zeros(shape, np.float32)
+        gain = {f"pi.w{self.layers}": 0.01, f"v.w{self.layers}": 1.0}.get(name, math.sqrt(2.0))
+        return orthogonal(shape, gain, rng)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Views of theta by name; no copy."""
+        parts = self.theta.split(self.sizes)
+        return {name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts)}
+
+    def forward(self, s: Tensor) -> tuple[Distribution, Tensor]:
+        """States (B, D) -> action distribution and V(s) (B,)."""
+        return self.heads(s, self.weights())
+
+    def heads(self, x: Tensor, w: dict[str, Tensor]) -> tuple[Distribution, Tensor]:
+        """The two networks on their common input (B, D)."""
+        out = tower(x, w, "pi", self.layers)  # (B, K)
+        v = tower(x, w, "v", self.layers).squeeze(-1)  # (B,)
+        return (Categorical(out) if self.spec.discrete else Gaussian(out, w["log_std"], self.squash)), v
+
+    # What the rollout asks for. `state` (N, S) is the memory of a recurrent policy; here S = 0.
+
+    def act(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Act for N environments at once.
+
+        Args:
+            x: s | noise | keep, (N, D + K + 1); keep is 0 where a new episode has begun, else 1.
+            state: (N, S).
+
+        Returns:
+            a | log pi(a|s) | V(s), (N, K + 2) or (N, 1 + 2) for choices, and the new state. Packed both ways,
+            so that a vector step costs one copy to the device and one copy back.
+        """
+        d, k = self.spec.obs_dim, self.spec.act_dim
+        pi, v = self(x[:, :d])
+        return pack_action(pi, v, x[:, d : d + k]), state
+
+    def value(self, s: Tensor, state: Tensor) -> Tensor:
+        """V of states that are not acted on, (B, D) -> (B,)."""
+        return self(s)[1]
+
+    def mode(self, s: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Most likely action, (N, D) -> (N, K) or (N, 1), and the new state: what evaluation uses."""
+        return self(s)[0].mode(), state
+
+    # What the update asks for.
+
+    def batch(self, buffer: Buffer, states: list[Tensor]) -> Tensor:
+        """The rollout on the device, one row per step: s | a | log pi_old | A | R, (T N, D + K + 3)."""
+        rows = np.concatenate([buffer.s, buffer.targets()], -1)
+        return torch.from_numpy(rows.reshape(-1, rows.shape[-1])).to(self.theta.device)
+
+    def evaluate(self, rows: Tensor) -> tuple[Distribution, Tensor]:
+        """Distribution and V(s) for rows of `batch`."""
+        return self(rows[:, : self.spec.obs_dim])
+
+    def targets(self, rows: Tensor) -> Tensor:
+        """The columns a | log pi_old | A | R of rows of `batch`, (B, K + 3)."""
+        return rows[:, self.spec.obs_dim :]
+
+
+def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
+    """Sample, and put action, log-probability and value side by side."""
+    a = pi.sample(noise)
+    return torch.cat([a, pi.log_prob(a)[:, None], v[:, None]], 1)
+
+
+def network_shapes(spec: Spec, inputs: int, hidden: tuple[int, ...]) -> Shapes:
+    """Weights of the two networks and the policy's log standard deviation."""
+    shapes: Shapes = {}
+    for net, out in (("pi", spec.act_dim), ("v", 1)):
+        sizes = (inputs, *hidden, out)
+        for i in range(len(hidden) + 1):
+            shapes[f"{net}.w{i + 1}"] = (sizes[i + 1], sizes[i])
+            shapes[f"{net}.b{i + 1}"] = (sizes[i + 1],)
+    if not spec.discrete:
+        shapes["log_std"] = (spec.act_dim,)
+    return shapes
+
+
+def tower(x: Tensor, w: dict[str, Tensor], net: str, layers: int) -> Tensor:
+    """tanh network: (B, D) -> (B, outputs)."""
+    for i in range(1, layers):
+        x = torch.tanh(linear(x, w[f"{net}.w{i}"], w[f"{net}.b{i}"]))
+    return linear(x, w[f"{net}.w{layers}"], w[f"{net}.b{layers}"])
+
+
+def orthogonal(shape: tuple[int, ...], gain: float, rng: np.random.Generator) -> NDArray[np.float32]:
+    """A random matrix with orthonormal rows or columns, times `gain` (arXiv:1312.6120)."""
+    rows, columns = shape
+    q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
+    q = q * np.sign(np.diag(r))
+    return (gain * (q if rows >= columns else q.T)).astype(np.float32)

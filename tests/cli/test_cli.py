@@ -1,0 +1,114 @@
+"""Every command, as a user meets it: help, bad input, exit codes, colour, language, no home."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from npudoctor.cli import group
+
+COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
+
+
+def test_the_promised_commands_exist() -> None:
+    promised = {
+        "check",
+        "container",
+        "explain",
+        "export",
+        "migrate",
+        "pair",
+        "profile",
+        "report",
+        "simulate",
+        "smoke-test",
+    }
+    assert promised <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_in_both_languages(run_cli, command: str, lang: str) -> None:
+    result = run_cli("--lang", lang, command, "--help")
+    assert result.returncode == 0, result.stderr
+    assert "--json" in result.stdout
+    assert ("消息语言" in result.stdout) == (lang == "zh")
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_option_is_a_usage_error(run_cli, command: str) -> None:
+    result = run_cli(command, "--no-such-option")
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("npudoctor: ")
+
+
+def test_unknown_command(run_cli) -> None:
+    result = run_cli("chekc")
+    assert result.returncode == 2
+    assert "chekc" in result.stderr
+
+
+def test_journey_without_arguments(run_cli, tmp_path: Path) -> None:
+    env = {"NPUDOCTOR_NO_STATE": "", "XDG_STATE_HOME": str(tmp_path)}
+    assert "next: npudoctor check" in run_cli(env=env).stdout
+    checked = run_cli("check", "--json", env=env)
+    assert checked.returncode in (0, 1)
+    told = run_cli("--lang", "zh", env=env)
+    assert json.loads(checked.stdout)["verdict"]
+    assert "尚未运行" in told.stdout
+    page = tmp_path / "page.html"
+    assert run_cli("report", "-o", page, env=env).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "npudoctor check" in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
+
+
+def test_report_without_results_is_one_sentence(run_cli, tmp_path: Path) -> None:
+    result = run_cli("report", env={"NPUDOCTOR_NO_STATE": "", "XDG_STATE_HOME": str(tmp_path)})
+    assert result.returncode == 2
+    assert "no results are kept yet" in result.stderr
+
+
+def test_no_home_and_read_only_state(run_cli, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.write_text("a file where a folder should be")
+    result = run_cli(
+        "check", "--json", env={"NPUDOCTOR_NO_STATE": "", "HOME": "", "XDG_STATE_HOME": str(locked)}
+    )
+    assert result.returncode in (0, 1), result.stderr
+    assert json.loads(result.stdout)["schema"] == "npudoctor.report/1"
+
+
+def test_plain_ascii_terminal(run_cli) -> None:
+    result = run_cli(
+        "check", env={"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    )
+    assert result.returncode in (0, 1), result.stderr
+    assert result.stdout.isascii()
+
+
+def test_closed_pipe_is_silent() -> None:
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m npudoctor --help | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_import_is_light() -> None:
+    """`check` must work where torch is broken: nothing of torch or libcst is imported for it."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import npudoctor.commands.check, npudoctor.check.engine, npudoctor.cli\n"
+        "bad = {'torch', 'torch_npu', 'libcst', 'numpy'} & set(sys.modules)\n"
+        "assert not bad, bad"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,71 @@
+"""The whole loop: learns, is deterministic, resumes to the same bytes, and the ratio starts at 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from reference_ppo import checkpoint, snapshot
+from reference_ppo.config import Config
+from reference_ppo.train import Trainer
+
+SMALL = Config(num_envs=8, rollout_steps=512, total_steps=2048, epochs=3, eval_episodes=4)
+
+
+def theta(trainer: Trainer) -> np.ndarray:
+    return trainer.policy.theta.detach().numpy().copy()
+
+
+def test_learns_the_task_in_time() -> None:
+    events = list(Trainer(Config(target_success=0.9)).run())
+    assert events[-1]["reason"] == "target-success"
+    assert events[-1]["success_rate"] >= 0.9
+    assert events[-1]["steps"] <= 50_000
+
+
+def test_ratio_is_one_at_the_first_minibatch() -> None:
+    for event in Trainer(SMALL).run():
+        if event["event"] == "update":
+            assert event["health"]["first_log_ratio"] < 1e-5
+            assert event["device_to_host"] == event["vector_steps"] == 64
+
+
+def test_same_seed_same_bytes_other_seed_other_bytes() -> None:
+    results = []
+    for seed in (3, 3, 4):
+        trainer = Trainer(Config(**{**SMALL.__dict__, "seed": seed}))
+        list(trainer.run())
+        results.append(theta(trainer).tobytes())
+    assert results[0] == results[1] != results[2]
+
+
+def test_resume_equals_going_on(tmp_path) -> None:
+    whole = Trainer(SMALL)
+    for _ in range(4):
+        whole.iteration()
+    first = Trainer(SMALL)
+    first.iteration()
+    first.iteration()
+    checkpoint.save(tmp_path / "c.pt", snapshot.take(first))
+    second = Trainer(SMALL)
+    snapshot.restore(second, checkpoint.load(tmp_path / "c.pt"))
+    for _ in range(2):
+        second.iteration()
+    assert theta(second).tobytes() == theta(whole).tobytes()
+    assert np.array_equal(second.groups[0].obs, whole.groups[0].obs)
+    assert second.steps == whole.steps
+
+
+def test_resume_refuses_other_settings(tmp_path) -> None:
+    trainer = Trainer(SMALL)
+    checkpoint.save(tmp_path / "c.pt", snapshot.take(trainer))
+    other = Trainer(Config(**{**SMALL.__dict__, "lr": 1e-3}))
+    with pytest.raises(ValueError, match=r"lr 0\.0003"):
+        snapshot.restore(other, checkpoint.load(tmp_path / "c.pt"))
+
+
+def test_a_checkpoint_with_code_is_refused(tmp_path) -> None:
+    torch.save({"format": "reference_ppo/1", "x": Trainer}, tmp_path / "evil.pt")
+    with pytest.raises(ValueError, match=r"cannot|not a checkpoint"):
+        checkpoint.load(tmp_path / "evil.pt")

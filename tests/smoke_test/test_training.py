@@ -1,0 +1,113 @@
+"""The gates on a training run: each provoked fault is named, a healthy run passes in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from npudoctor.smoke_test.child import ChildRun
+from npudoctor.smoke_test.stages.npu305_algorithm_device import compare
+from npudoctor.smoke_test.stages.npu308_checkpoint import differs
+from npudoctor.smoke_test.timings import article, ms_per_step, verdict
+from npudoctor.smoke_test.training import Run, gate, runs_of
+
+HEALTH = {
+    "policy_loss": -0.01,
+    "value_loss": 0.5,
+    "entropy": 2.8,
+    "approx_kl": 0.008,
+    "first_log_ratio": 2e-6,
+    "non_finite": 0.0,
+    "grad_norm": 0.6,
+}
+TIME = {"env": 0.1, "inference": 0.2, "transfer": 0.05, "update": 0.5, "other": 0.15, "total": 1.0}
+
+
+def update(number: int, **health: Any) -> dict[str, Any]:
+    return {
+        "event": "update",
+        "update": number,
+        "steps": 100 * number,
+        "time": TIME,
+        "vector_steps": 100,
+        "device_to_host": 100,
+        "return": -1.0,
+        "health": {**HEALTH, **health},
+    }
+
+
+def run(*updates: dict[str, Any], device: str = "npu:0") -> Run:
+    return Run({"event": "start", "device": device}, updates or (update(1), update(2)), {"event": "end"})
+
+
+def codes(run: Run, kind: str = "npu") -> list[str]:
+    return [f.slug for f in gate("NPU305", run, kind)]
+
+
+def test_healthy_runs_are_silent() -> None:
+    assert codes(run()) == []
+    assert codes(run(device="cpu"), "cpu") == []
+    # At the first update the small policy head hides faults; it is not judged.
+    assert codes(run(update(1, first_log_ratio=0.5), update(2))) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "slug"),
+    [
+        (lambda: run(device="cpu"), "wrong-device"),
+        (lambda: run(update(1), update(2, first_log_ratio=0.28)), "ratio-broken"),
+        (lambda: run(update(1), update(2, first_log_ratio=4e-3)), "ratio-loose"),
+        (lambda: run(update(1), update(2, first_log_ratio=None)), "ratio-broken"),
+        (lambda: run(update(1), update(2, non_finite=3.0)), "non-finite"),
+        (lambda: run(update(1), dict(update(2), device_to_host=300)), "extra-transfers"),
+    ],
+)
+def test_each_fault_has_its_name(make: Callable[[], Run], slug: str) -> None:
+    assert codes(make()) == [slug]
+
+
+def test_losses_are_compared_within_two_percent() -> None:
+    here, there = run().losses(), run(update(1), update(2, value_loss=0.505)).losses()
+    assert compare(here, there)["excess"] < 1
+    worst = compare(here, run(update(1), update(2, value_loss=0.55)).losses())
+    assert (worst["update"], worst["name"]) == (2, "value_loss")
+    assert worst["excess"] > 1
+    nan = run(update(1, value_loss=None), update(2)).losses()
+    assert compare(here, nan)["excess"] == float("inf")
+    assert compare(here, here[:1])["excess"] == float("inf")
+
+
+def test_resume_must_be_exact_on_the_cpu() -> None:
+    here = run().losses()
+    assert differs(here, here, 0.0) == {}
+    assert differs(here, run(update(1), update(2, entropy=2.8000001)).losses(), 0.0)["name"] == "entropy"
+    assert differs(here, here[:1], 0.0)["name"] == "updates"
+
+
+def test_only_complete_runs_count() -> None:
+    events = (
+        {"event": "start", "device": "cpu"},
+        update(1),
+        {"event": "end", "reason": "total-steps"},
+        {"event": "start", "device": "cpu"},
+        update(1),
+        {"event": "end", "reason": "error", "error": "x"},
+        {"event": "start", "device": "cpu"},
+        update(1),
+    )
+    assert len(runs_of(ChildRun((), events, (), 0, False, 1.0))) == 1
+
+
+def test_warm_up_is_not_counted() -> None:
+    slow = dict(update(1), time={**TIME, "total": 99.0, "update": 98.0})
+    times = ms_per_step(run(slow, update(2)))
+    assert times["total"] == pytest.approx(10.0)
+    assert times["update"] == pytest.approx(5.0)
+    assert "50%" in verdict(times, times).render("en")
+
+
+def test_the_article_rows_are_marked_as_its_own() -> None:
+    rows = article()
+    assert [row["ms_per_step"] for row in rows] == [35.0, 10.0, 7.0]
