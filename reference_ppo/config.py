@@ -25,8 +25,8 @@ class Config:
     device: str = "cpu"
     """`cpu`, `npu`, `npu:0`, `cuda`, ..."""
     update: str = "plain"
-    """How minibatches are computed: `plain` (autograd, the form to read), `compiled` (one graph per minibatch)
-    or `numpy` (gradient by hand, on the CPU). All give the same numbers up to rounding."""
+    """How minibatches are computed: `plain` (autograd, the form to read), `compiled` (one graph each) or
+    `numpy` (gradient by hand, on the CPU). All give the same numbers up to rounding."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 

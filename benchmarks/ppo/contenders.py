@@ -1,4 +1,4 @@
-"""One training run of one contender; prints one JSON line. Started by speed.py, each run in its own process."""
+"""One training run of one contender, as one JSON line; speed.py starts each in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any, Callable
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import numpy as np
-import torch
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from reference_ppo.config import Config
-from reference_ppo.envs.reach import ReachEnv, ReachVectorEnv
-from reference_ppo.evaluate import FIRST_SEED
-from reference_ppo.train import Trainer
+from reference_ppo.config import Config  # noqa: E402
+from reference_ppo.envs.reach import ReachEnv, ReachVectorEnv  # noqa: E402
+from reference_ppo.evaluate import FIRST_SEED  # noqa: E402
+from reference_ppo.train import Trainer  # noqa: E402
 
 EVALUATION_EPISODES = 128
 GOAL = 0.9
