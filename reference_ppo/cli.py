@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from reference_ppo.config import Config
+from reference_ppo.errors import UsageError
 
 if TYPE_CHECKING:
     from reference_ppo.train import Trainer
@@ -83,11 +84,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         known = {f.name for f in fields(Config)}
         config = Config(**{k: v for k, v in vars(options).items() if k in known})
-    except ValueError as error:
+    except UsageError as error:
         return refuse(options, str(error))
     try:
         return train(config, options)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (UsageError, OSError) as error:
         return refuse(options, str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -117,14 +118,16 @@ def train(config: Config, options: argparse.Namespace) -> int:
         trainer = Trainer(config, world)
         stack.callback(trainer.close)
         if options.resume:
-            snapshot.restore(trainer, checkpoint.load(options.resume))
+            snapshot.restore(trainer, checkpoint.load(checkpoint.of_rank(options.resume, trainer.world.rank)))
         sinks = open_sinks(options, stack, trainer) if trainer.world.rank == 0 else []
         event: dict[str, Any] = {}
         for event in trainer.run():
             for sink in sinks:
                 sink(event)
-            if options.checkpoint and event["event"] == "update" and trainer.world.rank == 0:
-                checkpoint.save(options.checkpoint, snapshot.take(trainer))
+            if options.checkpoint and event["event"] == "update":
+                checkpoint.save(
+                    checkpoint.of_rank(options.checkpoint, trainer.world.rank), snapshot.take(trainer)
+                )
     return FAULTY if event["reason"] == "fault" else OK
 
 

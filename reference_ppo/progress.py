@@ -74,6 +74,7 @@ class Bar(Lines):
         self.progress.stop()
 
 
-def display(out: TextIO = sys.stdout) -> Lines:
+def display() -> Lines:
     """A bar where there is a terminal (and rich), else lines."""
+    out = sys.stdout
     return Bar(out) if out.isatty() and importlib.util.find_spec("rich") else Lines(out)
