@@ -111,7 +111,8 @@ def _unit_page(text: str) -> Report | None:
     from importlib import import_module
     from inspect import cleandoc
 
-    from npudoctor.core.report import Block, Report
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.report import Report
     from npudoctor.core.text import verbatim
 
     if not re.fullmatch(r"NPU\d{3}", text.upper()):
@@ -127,7 +128,7 @@ def _unit_page(text: str) -> Report | None:
                 slug = module.name.partition("_")[2].replace("_", "-")
                 about = [line for line in cleandoc(unit.__doc__ or slug).splitlines() if line.strip()]
                 lines = tuple((_ABOUT, verbatim(line)) for line in about)
-                block = Block(verbatim(f"{text.upper()}  {slug}"), lines)
+                block = Answer(verbatim(f"{text.upper()}  {slug}"), lines)
                 return Report("explain", _UNIT, {"code": text.upper()}, blocks=(block,),
                               extra={"what": text, "unit": unit.__name__})
     return None

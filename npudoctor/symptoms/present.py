@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from npudoctor.core.blocks import Answer
 from npudoctor.core.finding import Evidence, Finding, Fix, Place
-from npudoctor.core.report import Block, Report
+from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
 from npudoctor.symptoms.codes import CodeRow
 from npudoctor.symptoms.match import Scanner
@@ -140,12 +141,12 @@ def page(
     )
 
 
-def _code_block(row: CodeRow) -> Block:
+def _code_block(row: CodeRow) -> Answer:
     lines = ((_MEANING, verbatim(row.meaning, row.meaning_zh)), (_SOURCE, verbatim(row.source)))
-    return Block(verbatim(f"{row.code}  ({row.family})"), lines)
+    return Answer(verbatim(f"{row.code}  ({row.family})"), lines)
 
 
-def symptom_block(symptom: Symptom) -> Block:
+def symptom_block(symptom: Symptom) -> Answer:
     """One symptom without a log: parameters show as their defaults or as `<name>`."""
     params: dict[str, object] = {name: f"<{name}>" for name in _parameters(symptom)}
     params.update(symptom.defaults)
@@ -156,7 +157,7 @@ def symptom_block(symptom: Symptom) -> Block:
     title = filled(symptom.title, params)
     head, tail = f"{symptom.code} ", f"  [{symptom.id}]"
     name = verbatim(head + title.en + tail, head + title.zh + tail)
-    return Block(name, tuple(lines), tuple(dict.fromkeys(commands)))
+    return Answer(name, tuple(lines), tuple(dict.fromkeys(commands)))
 
 
 def _parameters(symptom: Symptom) -> set[str]:
