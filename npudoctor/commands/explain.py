@@ -38,10 +38,12 @@ _NEITHER_HINT = Text(
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
 # Packages whose modules are units named after their codes.
+_FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
 _UNITS = (
     "npudoctor.check.checks",
     "npudoctor.migrate.rules",
-    "npudoctor.profile.rules",
+    "npudoctor.migrate.idioms",
+    "npudoctor.profile.bounds",
     "npudoctor.smoke_test.stages",
     "npudoctor.export.rules",
 )
@@ -58,6 +60,8 @@ def COMMAND(session: Session, what: tuple[str, ...], limit: int) -> Exit:
     from npudoctor.report import emit
 
     text = " ".join(what)
+    if Path(text).is_dir():
+        raise UserError(_FOLDER, params={"what": text})
     is_log = text == "-" or Path(text).is_file()
     report = _file(session, text, limit) if is_log else _page(text)
     emit(session, report)

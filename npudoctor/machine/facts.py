@@ -200,6 +200,7 @@ class NpuSmi:
     failure: Leaf[SmiFailure] = NOT_ASKED
     logic_ids: Leaf[Mapping[tuple[int, int], int]] = NOT_ASKED
     board: Leaf[Mapping[str, str]] = NOT_ASKED
+    errors: Mapping[tuple[int, int], str] = field(default_factory=dict)  # of chips that are not OK
 
 
 @dataclass(frozen=True)

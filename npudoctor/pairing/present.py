@@ -171,7 +171,7 @@ def _findings(data: Tables, solution: Solution, arch: str) -> list[Finding]:
         rows = solution.undocumented
         params = {"rows": ", ".join(row.torch_npu for row in rows), "date": data.date}
         return [
-            Finding("NPU093", "cann-undocumented", Severity.WARNING, _SILENT, _SILENT_CAUSE,
+            Finding("NPU804", "cann-undocumented", Severity.WARNING, _SILENT, _SILENT_CAUSE,
                     params=params, fixes=fixes, sources=rows[0].provenance.urls)
         ]
     if solution.verdict == "no-set":
@@ -188,7 +188,7 @@ def _conflict(data: Tables, query: Query, pair: tuple[str, str]) -> Finding:
     title, cause = _CONFLICT, _because(data, query, pair)
     if pair[0] == pair[1]:
         title, cause = _NO_BUILD, _NO_BUILD_CAUSE
-    return Finding("NPU090", "no-set-fits", Severity.ERROR, title, cause, params=params)
+    return Finding("NPU801", "no-set-fits", Severity.ERROR, title, cause, params=params)
 
 
 def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...]) -> Finding:
@@ -199,7 +199,7 @@ def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...]) -
     if solution.conflicts and pair[0] != pair[1]:
         why = _because(data, query, pair)
         cause = verbatim(f"{why.en}; {cause.en}", f"{why.zh}；{cause.zh}")
-    return Finding("NPU091", "compatible-not-paired", Severity.WARNING, _ONLY, cause,
+    return Finding("NPU802", "compatible-not-paired", Severity.WARNING, _ONLY, cause,
                    params={"parts": parts}, fixes=fixes)
 
 
@@ -209,7 +209,7 @@ def _unknown(data: Tables, query: Query, name: str, arch: str) -> Finding:
         "part": _part(query, name), "date": data.date, "torch": newest.row.torch,
         "torch_npu": newest.row.torch_npu, "cann": str(newest.cann),
     }
-    return Finding("NPU092", "version-unknown", Severity.ERROR, _NOT_KNOWN, _NOT_KNOWN_CAUSE,
+    return Finding("NPU803", "version-unknown", Severity.ERROR, _NOT_KNOWN, _NOT_KNOWN_CAUSE,
                    params=params, fixes=(Fix(_ADD_ROW),))
 
 

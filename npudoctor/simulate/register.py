@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npudoctor.simulate import autocast, islands, kernels, rng
+from npudoctor.simulate import autocast, collective, islands, kernels, limits, rng
 
 _KEEP: list[Any] = []  # a Library unregisters its kernels when it dies
 _KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -52,11 +52,14 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
     library = torch.library.Library("aten", "IMPL")
     _KEEP.append(library)
     count = 0
+    watched = limits.watched()
     for name, overload, on_cpu in overloads():
         kernel = special[name] if name in special else kernel_for(name, overload, on_cpu, current)
         if kernel is not None:
             if torch.Tag.nondeterministic_seeded in overload.tags:
                 kernel = rng.drawing(kernel)
+            if name in watched:
+                kernel = limits.checked(name, kernel)
             library.impl(name, kernel, "PrivateUse1")
             count += 1
     for name in islands.NAMES:
@@ -66,6 +69,7 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
     every = torch.library.Library("_", "IMPL")
     _KEEP.append(every)
     autocast.install(library, every)
+    collective.install(_KEEP)
     return count
 
 

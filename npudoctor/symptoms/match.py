@@ -56,6 +56,12 @@ class Scanner:
         self.hits: dict[Probe, Hit] = {}
         self.lines = 0
         self._needle = needle_of(self.probes)
+        self._by_code = [i for i, probe in enumerate(self.probes) if probe.ecode]
+        needs: dict[bytes, list[int]] = {}
+        for place, probe in enumerate(self.probes):
+            for need in probe.need:
+                needs.setdefault(need, []).append(place)
+        self._by_need = tuple(needs.items())
         self._clean: set[bytes] = set()
         self._dirty: dict[bytes, tuple[Probe, ...]] = {}
 
@@ -124,8 +130,7 @@ class Scanner:
 
     def _possible(self, key: bytes) -> tuple[Probe, ...]:
         """Patterns that match lines with this key, or can only be decided on each line."""
-        ecode = ECODE_KEY.search(key) is not None
-        able = [p for p in self.probes if (p.ecode and ecode) or any(n in key for n in p.need)]
+        able = self._able(key)
         if len(key) > LONG_LINE or not able:
             return tuple(able)
         text = key.decode("utf-8", "replace")
@@ -153,12 +158,14 @@ class Scanner:
     def _windows(self, line: bytes, number: int) -> None:
         """Search a long line around each literal only, so that no pattern runs over megabytes."""
         for piece in _pieces(line, self._needle):
-            self._record(self._possible_in(piece), piece, number)
+            self._record(self._able(piece.translate(_ZEROS)), piece, number)
 
-    def _possible_in(self, piece: bytes) -> list[Probe]:
-        key = piece.translate(_ZEROS)
-        ecode = ECODE_KEY.search(key) is not None
-        return [p for p in self.probes if (p.ecode and ecode) or any(n in key for n in p.need)]
+    def _able(self, key: bytes) -> list[Probe]:
+        """Patterns whose literals (or a vendor code) are in a key, in their order."""
+        able = {place for need, places in self._by_need if need in key for place in places}
+        if ECODE_KEY.search(key):
+            able.update(self._by_code)
+        return [self.probes[place] for place in sorted(able)]
 
 
 def _pieces(line: bytes, needle: re.Pattern[bytes]) -> Iterator[bytes]:

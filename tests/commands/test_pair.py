@@ -44,7 +44,7 @@ def test_conflict_exits_1_and_names_the_pair(run_cli: Any) -> None:
 
 def test_unknown_is_said_with_the_date(run_cli: Any) -> None:
     report = data(run_cli, "--torch", "2.99.0", code=1)
-    assert report["findings"][0]["code"] == "NPU092"
+    assert report["findings"][0]["code"] == "NPU803"
     assert report["tables"]["pairing"] in report["findings"][0]["title"]
 
 

@@ -18,6 +18,7 @@ from npudoctor.check.api import (
     VersionInfo,
     c_level,
     cann_in_use,
+    carried_fixes,
     device_works,
     evidence,
     value,
@@ -111,6 +112,7 @@ def _finding(
         params,
         fixes=(
             Fix(UPGRADE, needs_root=True, host_only=True),
+            *carried_fixes(machine, tables, driver.version),
             Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(
