@@ -12,7 +12,7 @@ PIP_ARGS ?=
 DEMO := .demo
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(PIP_ARGS)
 
-.PHONY: demo test lint broken-npu docs clean
+.PHONY: demo test lint docs package broken-npu clean
 
 demo: .venv-demo/ready
 	@bash .ci/demo.sh .venv-demo/bin/npudoctor $(DEMO)
@@ -23,6 +23,13 @@ test: .venv-test/ready broken-npu
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
 	.venv-test/bin/mypy
+
+docs: .venv-test/ready
+	.venv-test/bin/python -m npudoctor.dev docs docs/findings
+	.venv-test/bin/python -m mkdocs build --quiet --strict -f .ci/mkdocs.yml
+
+package: .venv-test/ready
+	bash .ci/package.sh .venv-test/bin/python
 
 # State (c) of the tests: torch with the real torch_npu wheel and no CANN. Where no wheel
 # exists for this Python the tests that need it say so and are skipped.

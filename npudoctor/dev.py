@@ -1,15 +1,19 @@
-"""Tools of the project's own maintainers: `python -m npudoctor.dev docs|messages`.
+"""Tools of the project's own maintainers: `python -m npudoctor.dev docs|messages|picture`.
 
 `docs FOLDER` writes one page per finding code from the units themselves; `messages` prints
-the collected catalogue. Nothing here is used by the product's commands.
+the collected catalogue; `picture FILE COMMAND...` runs npudoctor and draws what it printed.
+Nothing here is used by the product's commands.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import json
+import os
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +31,7 @@ GROUPS = {
     "npudoctor.migrate.idioms": "migrate: other files",
     "npudoctor.smoke_test.stages": "smoke-test",
     "npudoctor.profile.bounds": "profile",
+    "npudoctor.export.rules": "export",
 }
 _NAME = re.compile(r"npu(\d{3})_(\w+)")
 
@@ -105,6 +110,30 @@ def messages() -> Iterator[dict[str, str]]:
         yield {"module": module, "en": text.en, "zh": text.zh}
 
 
+def picture(target: Path, args: list[str]) -> None:
+    """Run `npudoctor ARGS` and draw its coloured output as an SVG terminal."""
+    from rich.console import Console
+    from rich.text import Text as Line
+
+    env = {**os.environ, "COLUMNS": "100", "NPUDOCTOR_NO_STATE": "1", "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        [sys.executable, "-m", "npudoctor", *args, "--color", "always"],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+    )
+    console = Console(
+        record=True, width=100, file=io.StringIO(), color_system="truecolor", force_terminal=True
+    )
+    console.print(Line(f"$ npudoctor {' '.join(args)}", style="bold"))
+    console.print(Line.from_ansi(done.stdout))
+    svg = console.export_svg(title="npudoctor", unique_id="npudoctor")
+    # The page must not fetch fonts from elsewhere.
+    svg = re.sub(r"@font-face\s*{[^}]*}", "", svg)
+    target.write_text(svg, encoding="utf-8")
+
+
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
@@ -120,11 +149,14 @@ def main(argv: list[str]) -> int:
     if len(argv) == 2 and argv[0] == "docs":
         print(f"{write_docs(Path(argv[1]))} pages")
         return 0
+    if len(argv) > 2 and argv[0] == "picture":
+        picture(Path(argv[1]), argv[2:])
+        return 0
     if argv == ["messages"]:
         for row in messages():
             print(json.dumps(row, ensure_ascii=False))
         return 0
-    print("usage: python -m npudoctor.dev docs FOLDER | messages", file=sys.stderr)
+    print("usage: python -m npudoctor.dev docs FOLDER | messages | picture FILE COMMAND...", file=sys.stderr)
     return 2
 
 

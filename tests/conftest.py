@@ -28,12 +28,26 @@ def run_cli() -> RunCli:
         timeout: float = 120,
         python: str = sys.executable,
     ) -> subprocess.CompletedProcess[str]:
-        full = {**os.environ, "LANG": "C.UTF-8", "LC_ALL": "", "COLUMNS": "120", "NPUDOCTOR_NO_STATE": "1", **(env or {})}
+        full = {
+            **os.environ,
+            "LANG": "C.UTF-8",
+            "LC_ALL": "",
+            "COLUMNS": "120",
+            "NPUDOCTOR_NO_STATE": "1",
+            **(env or {}),
+        }
         full["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), full.get("PYTHONPATH", "")]))
         return subprocess.run(
             [python, "-m", "npudoctor", *map(str, args)],
-            cwd=cwd, env=full, input=stdin, timeout=timeout,
-            capture_output=True, text=True, encoding="utf-8", errors="replace", check=False,
+            cwd=cwd,
+            env=full,
+            input=stdin,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
 
     return run

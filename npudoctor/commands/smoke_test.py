@@ -90,6 +90,7 @@ def COMMAND(session: Session, page: Path | None, **asked: Any) -> Exit:
     """Run the stages and render the report."""
     from npudoctor import report as rendering
     from npudoctor.report import page as page_form
+    from npudoctor.report.keep import keep
     from npudoctor.smoke_test.run import smoke_test
     from npudoctor.smoke_test.stage import Plan
 
@@ -98,6 +99,7 @@ def COMMAND(session: Session, page: Path | None, **asked: Any) -> Exit:
     with session.progress(_TITLE) as advance:
         report = smoke_test(Plan(**asked), lambda event: advance(1))
     rendering.emit(session, report)
+    keep(report)
     if page is not None:
         page_form.write(session, report, page)
     return report.exit_code()

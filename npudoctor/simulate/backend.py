@@ -6,6 +6,7 @@ stand-in modules and the patches of Python functions come and go with each activ
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from contextlib import ExitStack
@@ -26,18 +27,22 @@ def activate(options: Options) -> Any:
         UserError: torch is missing, too old, or has another backend (see `support.require`).
     """
     require()
-    from npudoctor.simulate import devices, live, patches, standin
+    from npudoctor.simulate import collective, devices, envsteps, limits, live, npu_module, patches, standin
     from npudoctor.simulate.recorder import Recorder
 
     with _lock:
+        limits.choose(options.chip, options.strict)
         npu = _register()
         devices.count = options.device_count
+        npu_module.properties.name = f"{options.chip} (simulated)"
         stack = ExitStack()
         recorder = Recorder(options.window)
         for name, module in standin.build(npu).items():
             stack.callback(_restore_module, name, sys.modules.get(name))
             sys.modules[name] = module
         patches.apply(stack)
+        collective.apply(stack)
+        envsteps.install(stack)
         stack.callback(setattr, live, "recorder", live.recorder)
         live.recorder = recorder
         _active.append((recorder, stack))
@@ -51,6 +56,15 @@ def deactivate() -> None:
             recorder, stack = _active.pop()
             stack.close()
             recorder.fold()
+
+
+def _device_guard() -> Any:
+    """PyTorch asks this object for its device type on every operator, so the answer is a C callable."""
+    import torch
+    from torch.utils import backend_registration
+
+    answer = itertools.repeat(torch._C._autograd.DeviceType.PrivateUse1).__next__
+    return type("Guard", (backend_registration._DummyDeviceGuard,), {"type_": staticmethod(answer)})()
 
 
 def _restore_module(name: str, before: Any) -> None:
@@ -73,7 +87,7 @@ def _register() -> Any:
     npu = npu_module.build(str(torch.__version__))
     torch._register_device_module("npu", npu)
     torch._C._acc.register_python_privateuseone_hook(backend_registration._DummyPrivateUse1Hook())
-    torch._C._acc.register_python_privateuseone_device_guard(backend_registration._DummyDeviceGuard())
+    torch._C._acc.register_python_privateuseone_device_guard(_device_guard())
     register.install(devices.resolve, special.table())
     _registered.append(npu)
     return npu

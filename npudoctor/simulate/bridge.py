@@ -48,7 +48,10 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
     """A host tensor over the memory of a simulated one: same sizes and strides, no autograd."""
     capsule = to_capsule(tensor)
     CELLS[device_cell(capsule)] = HOST
-    return from_capsule(capsule)
+    host = from_capsule(capsule)
+    if tensor.is_conj():  # DLPack carries neither bit
+        host = host.conj()
+    return host._neg_view() if tensor.is_neg() else host
 
 
 def to_device(tensor: torch.Tensor, code: int) -> torch.Tensor:

@@ -27,6 +27,7 @@ from npudoctor.simulate.bridge import (
     index_of,
     to_capsule,
     to_device,
+    to_host,
 )
 
 CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -35,15 +36,15 @@ Tensor = torch.Tensor
 
 _FACTORY = """
 def make(
-    name, run, run_numbers, CPU_KEYS, launch, allocated, odd, host_list, wrap_all, CELLS, capsule, tensor_of,
-    DEFAULTS,
+    name, run, run_numbers, CPU_KEYS, launch, allocated, odd, host_list, wrap_all, resolved, CELLS, capsule,
+    tensor_of, DEFAULTS,
 ):
 {defaults}
     def kernel({signature}):
         dev = 0; go = run
 {body}
         o = go(CPU_KEYS, {call})
-        where = launch(name)
+        where = launch(name, {work})
 {result}
     return kernel
 """
@@ -62,6 +63,19 @@ c = capsule(o); CELLS[(CELLS[(id(c) + 16) >> 3] + 8) >> 3] = dev
 return tensor_of(c)"""
 
 
+# Lengths and batch sizes of packed sequences are host tensors on every device.
+_MAY_CONJUGATE = (
+    "_fft", "fft", "_linalg", "linalg", "conj", "_conj", "resolve", "triangular", "lu_", "ormqr",
+)
+# PyTorch hands these their operands with the conjugate or negative bit still set.
+_TAKES_CONJUGATES = frozenset({
+    "clone", "dot", "vdot", "mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_", "addmv", "addmv_", "mv",
+    "linalg_svd", "_linalg_svd", "_conj_physical", "conj_physical", "linalg_solve_triangular",
+    "linalg_vecdot",
+})
+HOST_ARGUMENTS = frozenset({"_pack_padded_sequence", "_pack_padded_sequence_backward"})
+
+
 def mismatch(name: str, here: str, there: str) -> RuntimeError:
     """The error that operands on two devices raise, in PyTorch's words."""
     return RuntimeError(
@@ -73,16 +87,21 @@ def mismatch(name: str, here: str, there: str) -> RuntimeError:
 def odd(name: str, tensor: Any, code: int, dev: int) -> Any:
     """A tensor that is not on the operator's device: a host scalar passes, all else is an error."""
     if code == HOST:
-        if tensor.dim() == 0:
+        if tensor.dim() == 0 or name in HOST_ARGUMENTS:
             return tensor
         raise mismatch(name, f"npu:{index_of(dev)}" if dev else "npu:0", "cpu")
     raise mismatch(name, f"npu:{index_of(dev)}", f"npu:{index_of(code)}")
 
 
+def resolved(tensor: Any) -> tuple[Any, int]:
+    """A host tensor with the conjugate and negative bits carried out, and its device."""
+    return to_host(tensor).resolve_conj().resolve_neg(), device_code(tensor.device.index)
+
+
 def host_list(name: str, tensors: Any, dev: int) -> tuple[Any, int]:
     """Host tensors for a list (None stays None), and the device they are on."""
-    if tensors is None:
-        return None, dev
+    if tensors is None or isinstance(tensors, (int, float, complex)):
+        return tensors, dev
     if isinstance(tensors, Tensor):
         tensors, single = [tensors], True
     else:
@@ -107,6 +126,9 @@ def host_list(name: str, tensors: Any, dev: int) -> tuple[Any, int]:
 def wrap_all(result: Any, dev: int, where: Any) -> Any:
     """Results as tensors of the device; numbers and None pass through."""
     if isinstance(result, Tensor):
+        # DLPack carries no conjugate or negative bit.
+        if result.is_conj() or result.is_neg():
+            result = result.resolve_conj().resolve_neg()
         live.allocated(result, dev, where)
         return to_device(result, dev)
     if isinstance(result, (tuple, list)):
@@ -141,12 +163,28 @@ def compiled(overload: Any) -> Callable[..., Any]:
     )
     extra = tuple(a.name for k, a in kinds if a.kwarg_only and k != "S")
     defaults = tuple(a.default_value if a.has_default_value() else None for _, a in positional)
-    make = _factory(shape, extra, _result_of(overload, positional))
+    bits = schema.name.replace("aten::", "") in _TAKES_CONJUGATES
+    result = _result_of(overload, positional)
+    make = _factory(shape, extra, result, bits, _work_of(schema.name, result))
     return make(
         schema.name.replace("aten::", ""), overload._handle.redispatch_boxed, _taking_numbers(overload),
-        CPU_KEYS, live.launch, live.allocated, odd, host_list, wrap_all, CELLS, to_capsule,
+        CPU_KEYS, live.launch, live.allocated, odd, host_list, wrap_all, resolved, CELLS, to_capsule,
         from_capsule, defaults,
     )
+
+
+# Matrix products: the operand whose last extent is summed over.
+_PRODUCTS = {"mm": "ha0", "bmm": "ha0", "addmm": "ha1", "baddbmm": "ha1", "linear": "ha0"}
+
+
+def _work_of(name: str, result: str) -> str:
+    """An expression for the work of a call: bytes written, or minus the operations of a product."""
+    left = _PRODUCTS.get(name.replace("aten::", ""))
+    if result is _ONE:
+        return f"-2 * o.numel() * {left}.shape[-1]" if left else "o.nbytes"
+    if result == "return a0":
+        return "ha0.nbytes if ha0.__class__ is not list else 0"
+    return "0"
 
 
 def _taking_numbers(overload: Any) -> Callable[..., Any]:
@@ -170,13 +208,14 @@ def _result_of(overload: Any, positional: list[tuple[str, Any]]) -> str:
         return f"return {names}" if len(places) == 1 else f"return ({names})"
     if not returns:
         return "return None"
-    if len(returns) == 1 and str(returns[0].type) == "Tensor":
+    lazy = overload._schema.name.replace("aten::", "").startswith(_MAY_CONJUGATE)
+    if len(returns) == 1 and str(returns[0].type) == "Tensor" and not lazy:
         return _ONE
     return "return wrap_all(o, dev, where)"
 
 
 @functools.cache
-def _factory(shape: str, extra: tuple[str, ...], result: str) -> Callable[..., Any]:
+def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool, work: str) -> Callable[..., Any]:
     kinds = list(_split(shape))
     signature, body, call = [], [], []
     for number, (kind, default) in enumerate(kinds):
@@ -184,7 +223,12 @@ def _factory(shape: str, extra: tuple[str, ...], result: str) -> Callable[..., A
         signature.append(name + (f"=D{number}" if default else ""))
         call.append(name if kind == "S" else f"h{name}")
         if kind == "T":
-            body += _TENSOR.format(a=name).splitlines()
+            lines = _TENSOR.format(a=name).splitlines()
+            if bits:
+                body += [f"if {name}.is_conj() or {name}.is_neg():",
+                         f"    h{name}, dev = resolved({name})", "else:"]
+                lines = ["    " + line for line in lines]
+            body += lines
         elif kind == "O":
             body += [f"h{name} = None", f"if {name} is not None:"]
             body += ["    " + line for line in _TENSOR.format(a=name).splitlines()]
@@ -198,6 +242,7 @@ def _factory(shape: str, extra: tuple[str, ...], result: str) -> Callable[..., A
         signature=", ".join([*signature, "*rest", "**kw"]),
         body="\n".join("        " + line for line in body) or "        pass",
         call=", ".join([*call, "*rest", "**kw"]),
+        work=work,
         result="\n".join("        " + line for line in result.splitlines()),
     )
     space: dict[str, Any] = {}
@@ -229,7 +274,7 @@ def resizing(overload: Any) -> Callable[..., Any]:
     order = [a.name for a in schema.arguments]
     outs = [a.name for a in schema.arguments if a.is_out]
     name = schema.name.replace("aten::", "")
-    run = overload._handle.redispatch_boxed
+    run = _taking_numbers(overload)
 
     def kernel(*args: Any, **kw: Any) -> Any:
         given = {**dict(zip(order, args)), **kw}
@@ -296,7 +341,8 @@ def like(overload: Any) -> Callable[..., Any]:
     def kernel(*args: Any, **kw: Any) -> Any:
         device = kw.pop("device", None)
         kw.pop("pin_memory", None)
-        if device is not None and device != args[0].device:
+        own = next((a.device for a in args if isinstance(a, Tensor)), None)
+        if device is not None and device != own:
             result = inner(*args, **kw)
             return result.to(device)
         return inner(*args, **kw)

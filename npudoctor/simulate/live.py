@@ -1,4 +1,4 @@
-"""The hot path between kernels and the recorder: two calls per operator, nothing else.
+"""The hot path between kernels and the recorder: one call per operator, nothing else.
 
 `recorder` is None while no simulation records; then the calls return at once.
 """
@@ -9,7 +9,7 @@ import sys
 import weakref
 from typing import Any
 
-from npudoctor.simulate.recorder import ALLOC, BATCH, FREE, KERNEL, Recorder
+from npudoctor.simulate.recorder import BATCH, Recorder
 
 recorder: Recorder | None = None
 _blocks: dict[int, Any] = {}
@@ -18,33 +18,35 @@ _blocks: dict[int, Any] = {}
 class Block(weakref.ref):
     """A weak reference to a host storage that stands for device memory; its death is a free."""
 
-    __slots__ = ("device", "nbytes", "owner", "where")
-    device: int
-    nbytes: int
-    owner: Recorder
-    where: tuple | None
+    __slots__ = ("event", "owner")
+    event: tuple
+    owner: list
 
 
-def launch(name: str) -> tuple | None:
-    """Note one kernel launch; returns the user's position."""
+def launch(name: str, work: int = 0) -> tuple | None:
+    """Note one kernel launch; returns the user's position.
+
+    Args:
+        work: bytes written, or minus the floating point operations of a matrix product.
+    """
     live = recorder
     if live is None:
         return None
     frame: Any = sys._getframe(2)
-    library = live._library
+    library = live.library
     where = None
     while frame is not None:
         code = frame.f_code
         key = id(code)
         inside = library.get(key)
         if inside is None:
-            inside = live._classify(code)
+            inside = live.classify(code)
         if not inside:
             where = (key, frame.f_lasti)
             break
         frame = frame.f_back
     events = live.events
-    events.append((KERNEL, name, where))
+    events.append((name, where, work))
     if len(events) >= BATCH:
         live.fold()
     return where
@@ -57,14 +59,15 @@ def allocated(host: Any, code: int, where: tuple | None) -> None:
         return
     storage = host.untyped_storage()
     block = Block(storage, _freed)
-    block.nbytes = nbytes = storage.nbytes()
-    block.device = code
-    block.where = where
-    block.owner = live
+    nbytes = storage.nbytes()
+    block.event = (-nbytes, code, where)
+    block.owner = blocks = live.blocks
     _blocks[id(block)] = block
-    live.events.append((ALLOC, nbytes, code, where))
+    blocks.append((nbytes, code, where))
+    if len(blocks) >= BATCH:
+        live.fold()
 
 
 def _freed(block: Any) -> None:
-    _blocks.pop(id(block), None)
-    block.owner.events.append((FREE, block.nbytes, block.device, block.where))
+    del _blocks[id(block)]
+    block.owner.append(block.event)

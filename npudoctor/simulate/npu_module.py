@@ -194,6 +194,34 @@ _SWITCHES = (
 )
 
 
+def _amp(version: str) -> types.ModuleType:
+    from npudoctor.simulate import amp
+
+    module = Names("torch.npu.amp", "torch_npu.npu.amp", version)
+    for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd"):
+        setattr(module, name, getattr(amp, name))
+    return module
+
+
+def _legacy_types() -> dict[str, Any]:
+    """`torch.npu.FloatTensor` and its kin: constructors only."""
+    pairs = {
+        "Float": torch.float32, "Double": torch.float64, "Half": torch.float16, "BFloat16": torch.bfloat16,
+        "Int": torch.int32, "Long": torch.int64, "Short": torch.int16, "Char": torch.int8,
+        "Byte": torch.uint8, "Bool": torch.bool,
+    }
+    return {f"{name}Tensor": _legacy(f"{name}Tensor", dtype) for name, dtype in pairs.items()}
+
+
+def _legacy(name: str, dtype: torch.dtype) -> type:
+    def new(cls: type, *size: Any) -> torch.Tensor:
+        if size and all(isinstance(extent, int) for extent in size):
+            return torch.empty(size, dtype=dtype, device="npu")
+        return torch.tensor(size[0] if size else [], dtype=dtype, device="npu")
+
+    return type(name, (), {"__new__": new, "dtype": dtype})
+
+
 def build(version: str) -> types.ModuleType:
     """The module object: what is defined here, plus torch_npu's other names as refusals."""
     module = Names("torch.npu", "torch_npu.npu", version)
@@ -220,6 +248,8 @@ def build(version: str) -> types.ModuleType:
     )
     given.update({function.__name__: function for function in own})
     given.update(dict.fromkeys(_SWITCHES, ignored))
+    setattr(module, "amp", _amp(version))  # noqa: B010 - mypy knows no attributes of a module object
+    given.update(_legacy_types())
     for name, value in given.items():
         setattr(module, name, value)
     return module

@@ -107,10 +107,24 @@ def indexing(overload: Any) -> Any:
                 if index is not None and index.dtype in (torch.bool, torch.uint8):
                     live.recorder.sync("mask")
         device = self.device
+        if device.type != "npu":
+            raise RuntimeError(
+                f"indices should be either on {device} or on the same device as the indexed tensor ({device})"
+            )
         moved = [i if i is None or i.device == device else i.to(device) for i in indices]
         return inner(self, moved, *rest, **kw)
 
     return kernel
+
+
+def _pack_padded_sequence(data: Any, lengths: Any, batch_first: bool) -> Any:
+    """Packed data on the device; the batch sizes stay on the host, as on every device."""
+    host = to_host(data)
+    packed, sizes = aten._pack_padded_sequence.default(host, lengths, batch_first)
+    where = live.launch("_pack_padded_sequence")
+    code = device_code(data.device.index)
+    live.allocated(packed, code, where)
+    return to_device(packed, code), sizes
 
 
 def resize_(self: Any, size: Any, memory_format: Any = None) -> Any:
@@ -138,12 +152,19 @@ def _contiguous(size: Any) -> list[int]:
     return strides[::-1]
 
 
+def _efficientzerotensor(size: Any, **kw: Any) -> Any:
+    """PyTorch's tensor of zeros without memory; here it has memory."""
+    kw.pop("pin_memory", None)
+    return torch.zeros(size, **kw)
+
+
 def table() -> dict[str, Any]:
     """Operator name -> kernel, for those that the schema alone cannot describe."""
     redirected = ("set_.source_Storage_storage_offset", "set_.source_Tensor", "set_.source_Storage", "set_",
                   "is_set_to")
     found: dict[str, Any] = {
         "copy_": copy_, "_to_copy": _to_copy, "_local_scalar_dense": _local_scalar_dense, "resize_": resize_,
+        "_efficientzerotensor": _efficientzerotensor, "_pack_padded_sequence": _pack_padded_sequence,
     }
     for name in redirected:
         found[name] = kernels.view(_overload(name))

@@ -10,6 +10,7 @@ from npudoctor.simulate.sites import Site, describe, kind_of
 
 SCHEMA = "npudoctor.simulate/1"
 PATHS_KEPT = 5
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 def summarise(recorder: Any) -> dict[str, Any]:
@@ -21,7 +22,8 @@ def summarise(recorder: Any) -> dict[str, Any]:
     recorder.fold()
     lines: dict[tuple[str, int], dict[str, Any]] = {}
     kinds: Counter = Counter()
-    for (where, cause, path), times in recorder.syncs.items():
+    for (_, cause, where, path), times in recorder.syncs.items():
+        path = tuple(position for position in path if not _ours(recorder, position))
         sites = tuple(_site(recorder, position) for position in path)
         kind = kind_of(cause, sites[0], sites) if sites else cause
         entry = _line(lines, recorder, where)
@@ -30,7 +32,7 @@ def summarise(recorder: Any) -> dict[str, Any]:
         entry["paths"][_render(sites, where and _site(recorder, where))] += times
         kinds[kind] += times
     operators: Counter = Counter()
-    for (where, name), times in recorder.kernels.items():
+    for (name, where, _), times in recorder.kernels.items():
         entry = _line(lines, recorder, where)
         entry["kernels"] += times
         entry["operators"][name] += times
@@ -44,9 +46,28 @@ def summarise(recorder: Any) -> dict[str, Any]:
         "simulated": True,
         "totals": _totals(recorder, kinds, operators),
         "lines": [_plain(entry) for entry in ordered],
-        "phases": {name: dict(sorted(counts.items())) for name, counts in recorder.phases.items()},
+        "phases": _phases(recorder),
+        "limits": _limits(recorder),
         "notes": dict(sorted(recorder.notes.items())),
     }
+
+
+def _limits(recorder: Any) -> list[dict[str, Any]]:
+    """What the real device would refuse or do elsewhere, by row of the table, operator, type and line."""
+    found = []
+    for (key, operator, dtype, where), times in recorder.limits.most_common():
+        site = _site(recorder, where) if where is not None else None
+        found.append({"key": key, "operator": operator, "dtype": dtype, "times": times,
+                      "path": _short(site.path) if site else "?", "line": site.line if site else 0})
+    return found
+
+
+def _phases(recorder: Any) -> dict[str, dict[str, int]]:
+    """Counts per phase; what no mark followed is `end` after the last one, `setup` if there was none."""
+    phases = {name: dict(sorted(counts.items())) for name, counts in recorder.phases.items()}
+    if recorder.pending:
+        phases["end" if phases else "setup"] = dict(sorted(recorder.pending.items()))
+    return phases
 
 
 def _totals(recorder: Any, kinds: Counter, operators: Counter) -> dict[str, Any]:
@@ -56,7 +77,7 @@ def _totals(recorder: Any, kinds: Counter, operators: Counter) -> dict[str, Any]
         "env_steps": recorder.steps,
     }
     for direction in ("h2d", "d2h"):
-        moved = [v for key, v in recorder.transfers.items() if key[1] == direction]
+        moved = [(n, key[1] * n) for key, n in recorder.transfers.items() if key[0] == direction]
         totals[direction] = {"times": sum(m[0] for m in moved), "bytes": sum(m[1] for m in moved)}
     totals["memory"] = {
         f"npu:{code >> 32}": {"now_bytes": now, "peak_bytes": peak}
@@ -69,12 +90,16 @@ def _totals(recorder: Any, kinds: Counter, operators: Counter) -> dict[str, Any]
 
 
 def _add_transfers(lines: dict, recorder: Any) -> None:
-    for (where, direction, blocking), (times, nbytes) in recorder.transfers.items():
+    for (direction, nbytes, where, blocking), times in recorder.transfers.items():
         entry = _line(lines, recorder, where)
         entry[direction] += times
-        entry[direction + "_bytes"] += nbytes
+        entry[direction + "_bytes"] += nbytes * times
         if not blocking:
             entry["non_blocking"] += times
+
+
+def _ours(recorder: Any, position: Any) -> bool:
+    return str(recorder.codes[position[0]].co_filename).startswith(_HERE)
 
 
 def _site(recorder: Any, position: Any) -> Site:

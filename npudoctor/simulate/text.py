@@ -16,6 +16,24 @@ _TOTAL = Text(
     "{syncs} syncs, {kernels} kernels, {h2d} uploads ({h2d_kib} KiB), {d2h} downloads ({d2h_kib} KiB)",
     "{syncs} 次同步，{kernels} 次算子下发，{h2d} 次上行（{h2d_kib} KiB），{d2h} 次下行（{d2h_kib} KiB）",
 )
+_ESTIMATE = Text(
+    "estimate (simulated, {origin}): {ms} ms, {bound}: launching {launch}%, waiting {wait}%, "
+    "environment {env}%; device busy {busy}%",
+    "估算（模拟，{origin}）：{ms} ms，{bound}：下发 {launch}%，等待 {wait}%，环境 {env}%；设备忙碌 {busy}%",
+)
+_BOUND = {
+    "launch": Text("launch-bound", "受限于算子下发"), "sync": Text("sync-bound", "受限于同步"),
+    "compute": Text("compute-bound", "受限于设备计算"), "env": Text("environment-bound", "受限于环境"),
+}
+_WITHOUT = Text("  without the syncs of {place}: {gain}% less", "  去掉 {place} 的同步：减少 {gain}%")
+_BATCHED = Text(
+    "  rollout per environment step with as many more environments in one batch: {times}",
+    "  将更多环境合并为一个批次时，每个环境步的采样时间：{times}",
+)
+_PHASE = Text(
+    "  {phase}: {syncs} syncs, {kernels} kernels, {h2d} uploads, {d2h} downloads",
+    "  {phase}：{syncs} 次同步，{kernels} 次算子下发，{h2d} 次上行，{d2h} 次下行",
+)
 _STEPS = Text(
     "{steps} environment steps: {syncs} syncs and {kernels} kernels per step",
     "{steps} 个环境步：每步 {syncs} 次同步、{kernels} 次算子下发",
@@ -35,6 +53,30 @@ def render(summary: dict[str, Any], console: Any, lang: str, top: int) -> None:
     for sentence in totals(summary, lang):
         console.print(Line(sentence))
     console.print()
+
+
+def forecast(numbers: dict[str, Any], lang: str) -> list[str]:
+    """The cost model's sentences: estimated time and bound, the best removals, larger batches."""
+    estimate = numbers["estimate"]
+    if not estimate["total_us"]:
+        return []
+    found = [_ESTIMATE.render(lang, {
+        "ms": round(estimate["total_us"] / 1000, 2), "bound": _BOUND[estimate["bound"]].render(lang),
+        "launch": _share(estimate, "launch_us"), "wait": _share(estimate, "wait_us", "copy_us"),
+        "env": _share(estimate, "env_us"), "busy": _share(estimate, "busy_us"),
+        "origin": numbers["costs"]["origin"],
+    })]
+    for option in numbers["what_if"][:3]:
+        place = f"{os.path.basename(option['path'])}:{option['line']}"
+        found.append(_WITHOUT.render(lang, {"place": place, "gain": option["gain_percent"]}))
+    if numbers["batched"]:
+        times = ", ".join(f"{n}x {us:.0f} us" for n, us in numbers["batched"].items())
+        found.append(_BATCHED.render(lang, {"times": times}))
+    return found
+
+
+def _share(estimate: dict[str, Any], *names: str) -> int:
+    return round(100 * sum(estimate[name] for name in names) / estimate["total_us"])
 
 
 def _row(line: dict[str, Any], console: Any) -> None:
@@ -62,5 +104,9 @@ def totals(summary: dict[str, Any], lang: str) -> list[str]:
         sentences.append(_STEPS.render(lang, {
             "steps": numbers["env_steps"], "syncs": numbers["syncs_per_env_step"],
             "kernels": numbers["kernels_per_env_step"],
+        }))
+    for phase, counts in summary["phases"].items():
+        sentences.append(_PHASE.render(lang, {
+            "phase": phase, **{key: counts.get(key, 0) for key in ("syncs", "kernels", "h2d", "d2h")}
         }))
     return sentences

@@ -1,0 +1,10 @@
+# A laptop or CI machine without an NPU: everything but hardware (check --replay, migrate, simulate,
+# smoke-test on the simulated NPU, profile, export).
+#   docker build -f docs/examples/docker/laptop.Dockerfile -t npudoctor .
+#   docker run --rm -v "$PWD:/work" npudoctor migrate --diff /work
+FROM python:3.11-slim
+RUN pip install --no-cache-dir torch --index-url https://download.pytorch.org/whl/cpu
+COPY . /opt/npudoctor
+RUN pip install --no-cache-dir -c /opt/npudoctor/constraints.txt '/opt/npudoctor[ppo,export,profile,report]'
+WORKDIR /work
+ENTRYPOINT ["npudoctor"]

@@ -1,0 +1,45 @@
+"""Comparing numbers: the original's own noise is left out, everything else counts."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from npudoctor.simulate.compare import compare_lines, compare_scalars, compare_weights
+
+SPEED = re.compile(r"(?i)\bsps\b")
+
+
+def test_equal_lines_have_no_difference_and_devices_do_not_matter() -> None:
+    first = ["loss 0.5 on cuda:0", "SPS: 100"]
+    result = compare_lines(first, first, ["loss 0.5 on npu:0", "SPS: 7"], SPEED)
+    assert result.differences == ()
+    assert result.compared == 1
+
+
+def test_a_changed_number_is_found() -> None:
+    first = ["loss 0.5"]
+    (difference,) = compare_lines(first, first, ["loss 0.25"], SPEED).differences
+    assert (difference.original, difference.migrated) == ("0.5", "0.25")
+
+
+def test_what_the_original_does_not_repeat_is_noise() -> None:
+    result = compare_lines(["took 1.5"], ["took 1.7"], ["took 9.9"], SPEED)
+    assert result.differences == ()
+    assert result.noisy == 1
+
+
+def test_a_missing_line_is_found() -> None:
+    first = ["a 1", "b 2"]
+    assert compare_lines(first, first, ["a 1"], SPEED).differences
+
+
+def test_scalars_and_weights() -> None:
+    first = [("loss", "0.5", 1)]
+    assert compare_scalars(first, first, [("loss", "0.5", 1)]).differences == ()
+    assert compare_scalars(first, first, [("loss", "0.6", 1)]).differences
+    assert compare_scalars(first, first, []).differences
+    weights = {"w": np.zeros(2, np.float32)}
+    assert compare_weights(weights, weights, {"w": np.zeros(2, np.float32)}).differences == ()
+    assert "1" in compare_weights(weights, weights, {"w": np.ones(2, np.float32)}).differences[0].migrated
