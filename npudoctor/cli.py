@@ -91,6 +91,9 @@ def _show_journey(lang: str) -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Entry point of the console script; never lets a traceback out without --debug."""
     argv = list(sys.argv[1:] if args is None else args)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a character shows its escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = run(argv)
         sys.stdout.flush()

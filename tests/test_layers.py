@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "symptoms": BASE | {"tables"},
     "migrate": BASE | {"tables", "config", "pairing"},
     "simulate": BASE | {"tables"},
-    "smoke_test": FACTS | {"check", "symptoms", "simulate"},
+    "smoke_test": FACTS | {"check", "export", "symptoms", "simulate"},
     "profile": BASE | {"tables", "simulate"},
     "export": FACTS,
     "report": BASE | {"session", "state", "journey"},

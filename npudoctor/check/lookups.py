@@ -7,20 +7,8 @@ from collections.abc import Mapping
 from npudoctor import tables
 from npudoctor.machine.facts import CannInstall, Chip
 from npudoctor.pairing.chips import Chip as Family
-from npudoctor.pairing.chips import chip as find_chip
+from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.versions import vendor
-
-
-def family_of(chip: Chip) -> Family | None:
-    """The family of a chip that npu-smi lists, None when its name does not tell.
-
-    An A3 (910C) prints only `Ascend910`, and has a Phy-ID column beside HBM; a bare `910B`
-    was the name of a first-generation chip in old drivers, and of the second elsewhere.
-    """
-    name = chip.name.upper().replace("ASCEND", "").strip(" -_")
-    if name == "910":
-        return find_chip("a3") if chip.phy_id is not None and chip.memory_kind == "hbm" else None
-    return None if name == "910B" else find_chip(name)
 
 
 def families(chips: tuple[Chip, ...]) -> dict[str, Family]:

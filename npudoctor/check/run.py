@@ -53,13 +53,13 @@ def report(
     verdict, params = _verdict(found, findings, lang)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(
-        command="check",
-        verdict=verdict,
-        params=params,
-        findings=findings,
-        passed=found.passed,
-        not_checked=found.not_checked,
-        facts=facts(machine),
+        "check",
+        verdict,
+        params,
+        findings,
+        found.passed,
+        found.not_checked,
+        facts(machine),
         tables=dict(tables.dates),
         next_step=_AGAIN if errors else _SMOKE,
     )

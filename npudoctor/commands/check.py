@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -13,6 +15,8 @@ from npudoctor.core.exits import Exit
 from npudoctor.core.text import Text
 from npudoctor.session import Session
 
+T = TypeVar("T")
+
 _HELP = Text(
     "Diagnose driver, firmware, CANN, Python, torch and torch_npu on this machine.\n\n"
     "Nothing is changed. torch is only imported in child processes with a time limit.",
@@ -21,7 +25,16 @@ _HELP = Text(
 )
 _ONE_WAY = Text("--record and --replay exclude each other", "--record 与 --replay 不能同时使用")
 _UNKNOWN_CODE = Text("there is no check {code}", "没有代码为 {code} 的检查")
+_SURVEY = Text("machines", "机器")
+_NO_BUNDLES = Text("there is no bundle (*.json) in {path}", "{path} 中没有录制文件（*.json）")
+_MAKE = Text(
+    "make one on each host with: npudoctor check --record FILE",
+    "在每台主机上用 npudoctor check --record FILE 生成",
+)
 _CODES = Text("the codes are listed in docs/check.md", "代码列表见 docs/check.md")
+_NO_FOLDER = Text(
+    "cannot write the bundle {path}: its folder does not exist", "无法写入录制文件 {path}：目录不存在"
+)
 _WRITTEN = Text(
     "recorded to {path} (names, addresses, serial numbers and tokens taken out)",
     "已录制到 {path}（已去除名称、地址、序列号和令牌）",
@@ -111,19 +124,45 @@ def COMMAND(
     for code in ignore:
         if code not in all_checks():
             raise UserError(_UNKNOWN_CODE, _CODES, {"code": code})
+    tables = load(table)  # bad input is told before the machine is looked at
     if replay is not None and replay.is_dir():
-        from npudoctor.commands.fleet_view import show
-
-        return show(session, replay, table, strict)
+        return _fleet(session, replay, table, strict)
     if replay is not None:
         machine = run.replayed(replay)
     else:
+        if record is not None and not record.absolute().parent.is_dir():
+            raise UserError(_NO_FOLDER, params={"path": record})
         settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
         machine = run.observed(settings, record)
         if record is not None:
             session.note(_WRITTEN, {"path": record})
-    report = run.report(machine, load(table), ignore=frozenset(ignore), lang=session.lang)
+    report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)
     emit(session, report)
     if replay is None:  # a replayed machine is not this one
         keep(report)
     return report.exit_code(strict)
+
+
+def _fleet(session: Session, folder: Path, table: Path | None, strict: bool) -> Exit:
+    """Every bundle of a folder; lines are printed as they come."""
+    from npudoctor.fleet.survey import survey
+    from npudoctor.fleet.view import Counts, json_lines, text_lines
+    from npudoctor.report import emit_lines
+
+    counts = Counts()
+    with session.progress(_SURVEY) as advance:
+        lines = _counted(survey(folder, table), advance)
+        if session.json:
+            emit_lines(session, json_lines(lines, counts, session.lang))
+        else:
+            emit_lines(session, text_lines(lines, counts, session.tr, session.lang))
+    if not counts.hosts:
+        raise UserError(_NO_BUNDLES, _MAKE, {"path": folder})
+    bad = counts.bad + counts.unreadable + (counts.warned if strict else 0)
+    return Exit.FINDINGS if bad else Exit.OK
+
+
+def _counted(lines: Iterator[T], advance: Callable[[int], None]) -> Iterator[T]:
+    for line in lines:
+        advance(1)
+        yield line

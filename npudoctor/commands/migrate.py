@@ -18,8 +18,11 @@ from npudoctor.session import Session
 if TYPE_CHECKING:
     from npudoctor.config import Config
     from npudoctor.migrate.settings import Settings
+    from npudoctor.migrate.summary import Intent
+    from npudoctor.migrate.target import Target
     from npudoctor.migrate.tree import TreeOutcome
     from npudoctor.migrate.walk import Tree
+    from npudoctor.migrate.writer import Refusal
 
 _HELP = Text(
     "Rewrite CUDA code for Ascend NPUs and take host-device syncs out of loops.\n\n"
@@ -80,13 +83,16 @@ def COMMAND(
     if undo:
         return _undo(session, path)
     from npudoctor.migrate import walk
+    from npudoctor.migrate.summary import Intent
 
     config = _config(path, chosen)
     tree = walk.walk(path, config, leave_out=copy_to)
-    outcome, settings = _work(session, tree, config, jobs)
+    outcome, settings, target = _work(session, tree, config, jobs)
     if diff:
         return _diff(session, outcome)
-    return _finish(session, path, outcome, settings, check, copy_to)
+    refused = _write(outcome, check, copy_to)
+    intent = Intent(str(path), not check, settings, target, copy_to is not None)
+    return _report(session, outcome, refused, intent)
 
 
 def _config(path: Path, chosen: dict[str, Any]) -> Config:
@@ -111,29 +117,34 @@ def _known(codes: tuple[str, ...]) -> None:
 
 def _work(
     session: Session, tree: Tree, config: Config, jobs: int | None
-) -> tuple[TreeOutcome, Settings]:
+) -> tuple[TreeOutcome, Settings, Target]:
     from npudoctor.migrate.target import settings_for
     from npudoctor.migrate.tree import migrate_tree
 
-    settings = settings_for(tree, config)
+    settings, target = settings_for(tree, config)
     with session.progress(_WORKING, 2 * len(tree.entries)) as advance:
-        return migrate_tree(tree, config, settings, jobs, advance), settings
+        return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
-def _finish(
-    session: Session, path: Path, outcome: TreeOutcome, settings: Settings, check: bool, copy_to: Path | None
+def _write(outcome: TreeOutcome, check: bool, copy_to: Path | None) -> tuple[Refusal, ...]:
+    """Write in place or to a copy; returns what was refused."""
+    from npudoctor.migrate import copy, writer
+
+    if copy_to is not None:
+        return copy.write(outcome, copy_to)
+    if check:
+        return ()
+    changed = [writer.Replacement(f.entry.path, f.before_sha256, f.after or b"") for f in outcome.changed]
+    return writer.apply(outcome.tree.root, changed).refused
+
+
+def _report(
+    session: Session, outcome: TreeOutcome, refused: tuple[Refusal, ...], intent: Intent
 ) -> Exit:
-    from npudoctor.migrate import copy, summary, writer
+    from npudoctor.migrate import summary
     from npudoctor.report.keep import keep
     from npudoctor.report.migration import emit_migration
 
-    refused: tuple[writer.Refusal, ...] = ()
-    if copy_to is not None:
-        refused = copy.write(outcome, copy_to)
-    elif not check:
-        changed = [writer.Replacement(f.entry.path, f.before_sha256, f.after or b"") for f in outcome.changed]
-        refused = writer.apply(outcome.tree.root, changed).refused
-    intent = summary.Intent(str(path), not check, settings, copy_to is not None)
     changes = summary.changes_of(outcome, refused, intent.written)
     report = summary.report_of(outcome, changes, intent)
     emit_migration(session, report, changes)

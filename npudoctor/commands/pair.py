@@ -51,7 +51,10 @@ def COMMAND(
     """Parse the parts, solve, and show the answer."""
     from dataclasses import replace
 
+    from npudoctor.check.lookups import package_names
+    from npudoctor.check.run import observed
     from npudoctor.core.report import Fact
+    from npudoctor.machine.probe import Settings
     from npudoctor.pairing import here, present
     from npudoctor.pairing.solve import Query, solve
     from npudoctor.pairing.table import load
@@ -60,11 +63,11 @@ def COMMAND(
     given = {name: _version(name, value) for name, value in parts.items() if value is not None}
     query = Query(**given, chip=None if chip is None else _chip(chip))
     facts: tuple[Fact, ...] = ()
-    if not given:
-        found = here.parts_here()
-        query = replace(here.query_of(found), chip=query.chip)
-        facts = tuple(Fact(f"here.{p.name}", _HERE, f"{p.name} {p.version}", p.place) for p in found)
     data = load(table)
+    if not given:
+        found = here.parts_of(observed(Settings(run_probes=False, packages=package_names())))
+        query = here.query_of(found, query.chip)
+        facts = tuple(Fact(f"here.{p.name}", _HERE, f"{p.name} {p.version}", p.place) for p in found)
     arch = arch or ("aarch64" if platform.machine().lower() in ("aarch64", "arm64") else "x86_64")
     report = replace(present.report(data, solve(data, query), arch, limit), facts=facts)
     emit(session, report)

@@ -6,8 +6,9 @@ Spans are half-open `[start, end)` offsets in characters of the module's text, n
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Optional, Union
 
 from npudoctor.core.finding import Safety, Severity
 from npudoctor.core.text import Text
@@ -19,19 +20,8 @@ from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.names import Binding, Scope
-from npudoctor.migrate.positions import (
-    BACKEND,
-    DEVICE,
-    FOREIGN_ROOTS,
-    Role,
-    Vocabulary,
-    is_device_name,
-    name_of_place,
-    name_of_target,
-    option_name,
-    outermost,
-    role_of,
-)
+from npudoctor.migrate.places import name_of_place
+from npudoctor.migrate.positions import Role, name_of_target, option_name, outermost, role_of
 from npudoctor.migrate.project import Fact, ProjectIndex
 from npudoctor.migrate.settings import STYLES, Settings
 from npudoctor.migrate.style import can_pick, device_literal
@@ -44,7 +34,18 @@ from npudoctor.migrate.torchnames import (
     literals,
     module_node,
     resolved_api,
+    top_import_place,
+    uses_accelerator,
     uses_npu,
+    uses_simulator,
+)
+from npudoctor.migrate.vocabulary import (
+    BACKEND,
+    DEVICE,
+    FOREIGN_ROOTS,
+    Vocabulary,
+    is_device_name,
+    is_simulator_name,
 )
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "is_device_name",
     "is_dual",
     "is_fed",
+    "is_simulator_name",
     "is_torch_project",
     "is_true",
     "keyword_of",
@@ -99,7 +101,10 @@ __all__ = [
     "resolved_api",
     "role_of",
     "string_of",
+    "top_import_place",
+    "uses_accelerator",
     "uses_npu",
+    "uses_simulator",
 ]
 
 
@@ -160,10 +165,12 @@ class Rule:
         message: the words of its findings, unless a change brings its own.
         safety: what applying its edits may change.
         triggers: literals; a file that holds none of them is never parsed for this rule.
-            A regular expression is not needed: the filter must only be cheap and complete.
+            A tuple of literals asks for all of them. It must be cheap and complete, not exact.
         nodes: `ast` node types that `run` wants to see.
         run: called once per such node; yields changes and performs no I/O.
         applies: whether the rule has anything to say under these settings.
+        follows: changes that follow from those chosen in a round (`(code, change)` pairs),
+            made together with them; without it they would be found one round later.
         also_dual: run in files that already choose between CUDA and NPU themselves
             (such files are left alone by every other rule).
     """
@@ -172,10 +179,11 @@ class Rule:
     slug: str
     message: Message
     safety: Safety
-    triggers: tuple[str, ...]
+    triggers: tuple[Union[str, tuple[str, ...]], ...]
     nodes: tuple[type[ast.AST], ...]
     run: Callable[[ast.AST, ModuleContext], Iterable[Change]]
     applies: Callable[[Settings], bool] = lambda settings: True
+    follows: Optional[Callable[[ModuleContext, Sequence[tuple[str, Change]]], Iterable[Change]]] = None
     also_dual: bool = False
 
     @property

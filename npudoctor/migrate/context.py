@@ -216,15 +216,9 @@ class ModuleContext:
         return "torch" in self.imported_roots
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
 def _line_starts(source: str) -> list[int]:
     """Offsets of line starts as `ast` counts lines: after LF, CR LF and CR, not after form feeds."""
-    starts, position = [0], 0
-    while True:
-        lf = source.find("\n", position)
-        cr = source.find("\r", position)
-        ends = [e for e in (lf, cr) if e >= 0]
-        if not ends:
-            return starts
-        end = min(ends)
-        position = end + 2 if source.startswith("\r\n", end) else end + 1
-        starts.append(position)
+    return [0, *(match.end() for match in _LINE_END.finditer(source))]

@@ -12,125 +12,36 @@ import functools
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 
 from npudoctor.core.errors import UserError
-from npudoctor.core.finding import Finding, Fix, Place, Safety, Severity
-from npudoctor.core.text import Text
+from npudoctor.core.finding import Place, Safety
 from npudoctor.migrate import edits as splice
 from npudoctor.migrate import suppress
-from npudoctor.migrate.api import Change, Edit, Message, Rule, is_dual
+from npudoctor.migrate.api import Change, Edit, Rule, is_dual
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.project import ProjectIndex
+from npudoctor.migrate.result import (
+    BARE_COMMENT,
+    NOT_PARSED,
+    PROBLEM,
+    UNSTABLE,
+    UNUSED,
+    UNUSED_COMMENT,
+    FileResult,
+    Outcome,
+    finding_of,
+    line_of,
+    message_finding,
+    place_of,
+    problem,
+    reason_of,
+)
 from npudoctor.migrate.settings import Settings
 
-PROBLEM = "NPU100"
-UNUSED = "NPU199"
-
-_NOT_PARSED = Message(
-    title=Text("not parsed: {reason}", "无法解析：{reason}"),
-    cause=Text(
-        "the file is not Python that this interpreter can read ({reason}), so nothing in it was changed",
-        "当前解释器无法读取该文件（{reason}），因此未作任何修改",
-    ),
-    fix=Text(
-        "mend the file, or run npudoctor with the Python version the file is written for",
-        "请修正该文件，或使用该文件所针对的 Python 版本运行 npudoctor",
-    ),
-    severity=Severity.WARNING,
-)
-_UNSTABLE = Message(
-    title=Text("left alone: {reason}", "保持原样：{reason}"),
-    cause=Text(
-        "the rewritten text did not pass the checks every result has to pass ({reason})",
-        "改写后的文本未通过必须通过的校验（{reason}）",
-    ),
-    fix=Text(
-        "the file is untouched; please report it, and migrate it by hand meanwhile",
-        "文件未被改动；请反馈此问题，并暂时手工迁移",
-    ),
-    severity=Severity.ERROR,
-)
-_UNUSED = Message(
-    title=Text(
-        "the comment ignores {code}, which is not reported here", "注释忽略了 {code}，但此处并无该发现"
-    ),
-    cause=Text(
-        "a suppression that hides nothing today may hide something tomorrow",
-        "今天什么也没有忽略的注释，明天可能会掩盖真正的问题",
-    ),
-    fix=Text("remove the comment", "删除该注释"),
-)
-_BARE = Message(
-    title=Text("the ignore comment names no code", "忽略注释没有写明编号"),
-    cause=Text(
-        "npudoctor ignores a finding only by its code, so this comment does nothing",
-        "npudoctor 只按编号忽略，该注释不起作用",
-    ),
-    fix=Text(
-        "write the code in brackets: npudoctor: ignore[NPU101]",
-        "请在方括号中写明编号：npudoctor: ignore[NPU101]",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One finding and what became of it.
-
-    Attributes:
-        finding: its place is a position in the text that came in.
-        applied: the rewrite was made.
-        edits: the rewrite in coordinates of the text that came in; empty when it stands
-            on an earlier rewrite and cannot be told apart from it.
-        line: line in the text that came out.
-        safety: of the rewrite; MANUAL when there is none.
-    """
-
-    finding: Finding
-    applied: bool
-    edits: tuple[Edit, ...] = ()
-    line: int = 1
-    safety: Safety = Safety.MANUAL
-
-
-@dataclass(frozen=True)
-class FileResult:
-    """What came out of one file.
-
-    Attributes:
-        path: as given.
-        text: the new text; the old one when nothing could or should be changed.
-        changed: whether `text` differs from what came in.
-        outcomes: every finding, in source order.
-        edits: code -> number of rewrites applied.
-        failed: the file could not be handled (one finding NPU100 says why).
-        facts: remarks of rules for the summary (not findings).
-    """
-
-    path: str
-    text: str
-    changed: bool = False
-    outcomes: tuple[Outcome, ...] = ()
-    edits: Mapping[str, int] = field(default_factory=dict)
-    failed: bool = False
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings."""
-        return tuple(o.finding for o in self.outcomes)
-
-    @property
-    def applied(self) -> tuple[Finding, ...]:
-        """Findings whose rewrite was made."""
-        return tuple(o.finding for o in self.outcomes if o.applied)
-
-    @property
-    def left(self) -> tuple[Finding, ...]:
-        """Findings that a person has to look at."""
-        return tuple(o.finding for o in self.outcomes if not o.applied)
+__all__ = ["PROBLEM", "UNUSED", "FileResult", "Outcome", "all_rules", "comments", "migrate_source"]
 
 
 @functools.cache
@@ -170,11 +81,11 @@ def migrate_source(
     try:
         return run.result()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return _problem(text, path, _NOT_PARSED, _reason(error), _line_of(error))
+        return problem(text, path, NOT_PARSED, reason_of(error), line_of(error))
     except UserError:
         raise
     except Exception as error:  # a fault of one rule must not cost the user the other files
-        return _problem(text, path, _UNSTABLE, f"internal error {type(error).__name__}: {error}")
+        return problem(text, path, UNSTABLE, f"internal error {type(error).__name__}: {error}")
 
 
 def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
@@ -183,7 +94,14 @@ def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
     for glob, codes in settings.per_file_ignores.items():
         if rule.code.startswith(tuple(codes)) and fnmatch(path, glob):
             return False
-    return not rule.triggers or any(t in text for t in rule.triggers)
+    return _triggered(rule, text)
+
+
+def _triggered(rule: Rule, text: str) -> bool:
+    return any(
+        trigger in text if isinstance(trigger, str) else all(t in text for t in trigger)
+        for trigger in rule.triggers
+    )
 
 
 class _Run:
@@ -213,28 +131,46 @@ class _Run:
             self.rules = [r for r in self.rules if r.also_dual]
         for _ in range(self.settings.max_rounds):
             proposed = self._propose(ctx)
-            chosen = splice.choose([c for _, c in proposed if self._may_apply(c)])
+            chosen = self._choose(ctx, proposed)
             if not chosen:
-                return self._finish(ctx, [(r, c) for r, c in proposed])
-            taken = {id(c) for c in chosen}
-            new = self._apply(ctx.source, [(r, c) for r, c in proposed if id(c) in taken])
+                return self._finish(ctx, proposed)
+            new = self._apply(ctx.source, chosen)
             if new is None:
-                return _problem(self.first, self.path, _UNSTABLE, "a comment would be lost")
+                return problem(self.first, self.path, UNSTABLE, "a comment would be lost")
             ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
         reason = f"not stable after {self.settings.max_rounds} rounds"
-        return _problem(self.first, self.path, _UNSTABLE, reason)
+        return problem(self.first, self.path, UNSTABLE, reason)
 
     def _propose(self, ctx: ModuleContext) -> list[tuple[Rule, Change]]:
         by_type: dict[type[ast.AST], list[Rule]] = {}
         for rule in self.rules:
-            for node_type in rule.nodes:
-                by_type.setdefault(node_type, []).append(rule)
+            if rule.follows or _triggered(rule, ctx.source):  # after a round, little is left to look at
+                for node_type in rule.nodes:
+                    by_type.setdefault(node_type, []).append(rule)
         found: list[tuple[Rule, Change]] = []
         for node_type, rules in by_type.items():
+            runs = [(rule, rule.run) for rule in rules]
             for node in ctx.names.by_type.get(node_type, ()):
-                for rule in rules:
-                    found.extend((rule, _settled(rule, c)) for c in rule.run(node, ctx))
+                for rule, run in runs:
+                    for change in run(node, ctx):
+                        found.append((rule, _settled(rule, change)))
         return [(r, c) for r, c in found if not self._hidden(ctx, r, c)]
+
+    def _choose(self, ctx: ModuleContext, proposed: list[tuple[Rule, Change]]) -> list[tuple[Rule, Change]]:
+        """What is applied in this round, with what follows from it."""
+        able = [(r, c) for r, c in proposed if self._may_apply(c)]
+        taken = {id(c) for c in splice.choose([c for _, c in able])}
+        chosen = [(r, c) for r, c in able if id(c) in taken]
+        for rule in self.rules:
+            if rule.follows is not None and chosen:
+                more = [
+                    (rule, _settled(rule, c)) for c in rule.follows(ctx, [(r.code, c) for r, c in chosen])
+                ]
+                able += [(r, c) for r, c in more if not self._hidden(ctx, r, c)]
+        if len(able) > len(taken):
+            taken = {id(c) for c in splice.choose([c for _, c in able])}
+            chosen = [(r, c) for r, c in able if id(c) in taken]
+        return chosen
 
     def _hidden(self, ctx: ModuleContext, rule: Rule, change: Change) -> bool:
         if not self.marks.codes:
@@ -265,7 +201,7 @@ class _Run:
             (
                 place[0],
                 Outcome(
-                    _finding(rule, change, _place(first, place)),
+                    finding_of(rule, change, place_of(first, place)),
                     True,
                     old,
                     ctx.position(self.map.forward(place[0]))[0],
@@ -277,14 +213,14 @@ class _Run:
         for rule, change in left:
             place = (self.map.back(change.start), self.map.back(change.end))
             outcome = Outcome(
-                _finding(rule, change, _place(first, place)),
+                finding_of(rule, change, place_of(first, place)),
                 False,
                 self._old_edits(change),
                 ctx.position(change.start)[0],
                 change.safety or Safety.MANUAL,
             )
             outcomes.append((place[0], outcome))
-        outcomes += [(0, o) for o in self._suppression_findings()]
+        outcomes += [(first.line_span(o.line)[0], o) for o in self._suppression_findings()]
         outcomes.sort(key=lambda pair: (pair[0], pair[1].finding.code))
         counts = Counter(rule.code for rule, _, _, _ in self.applied)
         changed = ctx.source != self.first
@@ -301,14 +237,14 @@ class _Run:
     def _suppression_findings(self) -> list[Outcome]:
         active = {r.code for r in all_rules() if self.settings.enabled(r.code) and r.applies(self.settings)}
         useless = [
-            (line, _UNUSED, {"code": code})
+            (line, UNUSED_COMMENT, {"code": code})
             for line, code in self.marks.unused()
             if code in active or not code.startswith("NPU")
         ]
-        useless += [(line, _BARE, {}) for line in self.marks.bare]
+        useless += [(line, BARE_COMMENT, {}) for line in self.marks.bare]
         return [
             Outcome(
-                _message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
+                message_finding(UNUSED, "unused-suppression", message, params, Place(self.path, line)),
                 False,
                 line=line,
             )
@@ -340,54 +276,3 @@ def comments(text: str) -> list[str]:
     except (tokenize.TokenError, SyntaxError, IndentationError):
         pass  # a fragment may end inside brackets; the comments before that were seen
     return found
-
-
-def _place(ctx: ModuleContext, span: tuple[int, int]) -> Place:
-    line, column = ctx.position(span[0])
-    end_line, end_column = ctx.position(span[1])
-    return Place(ctx.path, line, column, end_line, end_column)
-
-
-def _finding(rule: Rule, change: Change, place: Place) -> Finding:
-    message = change.message or rule.message
-    safety = change.safety or rule.safety
-    finding = _message_finding(rule.code, rule.slug, message, change.params, place, safety)
-    return finding if change.severity is None else replace(finding, severity=change.severity)
-
-
-def _message_finding(
-    code: str,
-    slug: str,
-    message: Message,
-    params: Mapping[str, object],
-    place: Place,
-    safety: Safety = Safety.MANUAL,
-) -> Finding:
-    return Finding(
-        code,
-        slug,
-        message.severity,
-        message.title,
-        message.cause,
-        place,
-        dict(params),
-        fixes=(Fix(message.fix, safety=safety),),
-        sources=message.sources,
-    )
-
-
-def _problem(text: str, path: str, message: Message, reason: str, line: int | None = None) -> FileResult:
-    finding = _message_finding(PROBLEM, "file-not-migrated", message, {"reason": reason}, Place(path, line))
-    return FileResult(path, text, False, (Outcome(finding, False, line=line or 1),), {}, failed=True)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return error.msg or "syntax error"
-    if isinstance(error, RecursionError):
-        return "expressions nested too deeply"
-    return str(error) or type(error).__name__
-
-
-def _line_of(error: BaseException) -> int | None:
-    return error.lineno if isinstance(error, SyntaxError) else None

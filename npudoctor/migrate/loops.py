@@ -56,6 +56,7 @@ class Loops:
 
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
+        self._stepping: set[ast.AST] = set()
         self._kinds = self._classify()
         self._functions = self._by_name()
         self.function_heat: dict[ast.AST, Heat] = {}
@@ -64,6 +65,10 @@ class Loops:
     def kind(self, loop: ast.AST) -> Heat:
         """What one loop runs once per."""
         return self._kinds[loop]
+
+    def steps_inside(self, loop: ast.AST) -> bool:
+        """Whether `loop` or a loop inside it steps an environment."""
+        return loop in self._stepping
 
     def lexical(self, node: ast.AST) -> Heat:
         """Heat by the loops of the same function alone."""
@@ -97,21 +102,25 @@ class Loops:
                 marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
         kinds: dict[ast.AST, Heat] = {}
         outer: set[ast.AST] = set()
-        for loop in marks:
-            outer.update(a for a in self._ctx.ancestors(loop) if isinstance(a, LOOPS))
-        for kind in LOOPS:
-            for found in self._ctx.nodes(kind):
-                named = Heat.EPOCH if found in outer else _by_name(found)
-                kinds[found] = marks.get(found, named)
+        for marked in marks:
+            outer.update(a for a in self._ctx.ancestors(marked) if isinstance(a, LOOPS))
+        every: list[LoopNode] = [*self._ctx.nodes(ast.For), *self._ctx.nodes(ast.AsyncFor)]
+        every += self._ctx.nodes(ast.While)
+        for found in every:
+            kinds[found] = marks.get(found, Heat.EPOCH if found in outer else _by_name(found))
+            if kinds[found] is Heat.STEP:
+                self._stepping.add(found)
+                self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
         return kinds
 
     # -- calls -------------------------------------------------------------------------
 
     def _by_name(self) -> dict[str, list[ast.AST]]:
         found: dict[str, list[ast.AST]] = {}
-        for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
-            for node in self._ctx.nodes(kind):
-                found.setdefault(node.name, []).append(node)
+        functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*self._ctx.nodes(ast.FunctionDef)]
+        functions += self._ctx.nodes(ast.AsyncFunctionDef)
+        for node in functions:
+            found.setdefault(node.name, []).append(node)
         return found
 
     def _follow_calls(self, outside: dict[str, Heat]) -> None:
@@ -120,17 +129,22 @@ class Loops:
             for function in self._functions.get(name, ()):
                 self.function_heat[function] = heat
         edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
+        rare: list[ast.AST] = []
         for call in self._ctx.nodes(ast.Call):
             callees = self._functions.get(callee_name(call) or "", ())
-            if callees:
-                caller = self._ctx.enclosing_function(call)
+            if callees and throttled(self._ctx, call):
+                rare.extend(callees)  # once in a while, however hot the caller
+            elif callees:
+                caller: ast.AST | None = self._ctx.enclosing_function(call)
                 lexical = self.lexical(call)
                 edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
+        for callee in rare:
+            self.function_heat[callee] = hotter(self.function_heat.get(callee, Heat.ONCE), Heat.EPOCH)
         changed: list[ast.AST | None] = [None, *edges]
         while changed:
-            caller = changed.pop()
-            above = self.function_heat.get(caller, Heat.ONCE) if caller is not None else Heat.ONCE
-            for callee, lexical in edges.get(caller, ()):
+            current = changed.pop()
+            above = self.function_heat.get(current, Heat.ONCE) if current is not None else Heat.ONCE
+            for callee, lexical in edges.get(current, ()):
                 heat = hotter(above, lexical)
                 if heat.rank < self.function_heat.get(callee, Heat.ONCE).rank:
                     self.function_heat[callee] = heat
@@ -142,7 +156,7 @@ class Loops:
         for call in self._ctx.nodes(ast.Call):
             name = callee_name(call)
             if name:
-                heat = self.of(call)
+                heat = Heat.EPOCH if throttled(self._ctx, call) else self.of(call)
                 if heat is not Heat.ONCE:
                     found[name] = hotter(found.get(name, Heat.ONCE), heat)
         return found
@@ -161,6 +175,20 @@ def callee_name(call: ast.Call) -> str | None:
 
 
 _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_net|qf\d?)(_net|_network)?$")
+
+
+def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether the place runs only now and then: `if step % 100 == 0:`."""
+    child: ast.AST = node
+    for above in ctx.ancestors(node):
+        if (
+            isinstance(above, ast.If)
+            and child in above.body
+            and any(isinstance(n, ast.Mod) for n in ast.walk(above.test))
+        ):
+            return True
+        child = above
+    return False
 
 
 def _runs_each_time(loop: LoopNode, child: ast.AST) -> bool:

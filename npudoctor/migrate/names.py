@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -157,20 +157,64 @@ class Names:
     # -- building ----------------------------------------------------------------
 
     def _build(self, tree: ast.Module) -> None:
+        """One pass over the tree; the hottest loop of the codemod, hence the local names."""
+        parents, by_type, scopes, handlers = self.parents, self.by_type, self.scopes, _HANDLERS
         stack: list[tuple[ast.AST, Scope]] = [(tree, self.root)]
+        pop, push = stack.pop, stack.append
         while stack:
-            node, scope = stack.pop()
-            self.by_type.setdefault(type(node), []).append(node)
-            inner = scope
-            if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
-                inner = self.scopes[node] = Scope(node, scope)
-            _declare(node, scope, inner, self.star_imports)
-            children = list(ast.iter_child_nodes(node))
-            for child in reversed(children):
-                self.parents[child] = node
-                inside = inner if inner is not scope and _evaluated_inside(node, child) else scope
-                stack.append((child, inside))
+            node, scope = pop()
+            kind = type(node)
+            known = by_type.get(kind)
+            if known is None:
+                by_type[kind] = [node]
+            else:
+                known.append(node)
+            if kind in _SCOPE_TYPES:
+                inner = scopes[node] = Scope(node, scope)
+                self._enter(node, scope, inner)
+                for child in reversed(list(ast.iter_child_nodes(node))):
+                    parents[child] = node
+                    push((child, inner if _evaluated_inside(node, child) else scope))
+                continue
+            handler = handlers.get(kind)
+            if handler is not None:
+                handler(self, node, scope)
+            for name in _FIELDS[kind]:
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    for item in reversed(value):
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            push((item, scope))
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    push((value, scope))
         self._settle()
+
+    def _enter(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
+        """A node that opens a scope: its own name outside, its parameters inside."""
+        if isinstance(node, ast.ClassDef):
+            _bind(scope, Binding(node.name, "class", node))
+        elif isinstance(node, FUNCTIONS):
+            if not isinstance(node, ast.Lambda):
+                _bind(scope, Binding(node.name, "def", node))
+            for arg in _arguments(node.args):
+                _bind(inner, Binding(arg.arg, "param", arg))
+
+    def _on_name(self, node: ast.Name, scope: Scope) -> None:
+        kind = type(node.ctx)
+        if kind is ast.Load:
+            scope.uses.setdefault(node.id, []).append(node)
+        elif kind is ast.Del:
+            _bind(scope, Binding(node.id, "delete", node))
+
+    def _on_declaration(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:
+        how = "global" if isinstance(node, ast.Global) else "nonlocal"
+        scope.outer.update(dict.fromkeys(node.names, how))
+
+    def _on_binding(self, node: ast.AST, scope: Scope) -> None:
+        for binding in _bindings(node, self.star_imports):
+            _bind(scope, binding)
 
     def _settle(self) -> None:
         """File the bindings of `global`/`nonlocal` names, and walrus targets, where they belong."""
@@ -221,25 +265,6 @@ def _evaluated_inside(owner: ast.AST, child: ast.AST) -> bool:
     return True  # the first iterable of a comprehension is looked up outside; names there rarely differ
 
 
-def _declare(node: ast.AST, scope: Scope, inner: Scope, stars: list[str]) -> None:
-    """Enter what `node` binds or reads into its scope."""
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            scope.uses.setdefault(node.id, []).append(node)
-        elif isinstance(node.ctx, ast.Del):
-            _bind(scope, Binding(node.id, "delete", node))
-        return
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        how = "global" if isinstance(node, ast.Global) else "nonlocal"
-        scope.outer.update(dict.fromkeys(node.names, how))
-        return
-    for binding in _bindings(node, stars):
-        _bind(scope, binding)
-    if isinstance(node, FUNCTIONS):
-        for arg in _arguments(node.args):
-            _bind(inner, Binding(arg.arg, "param", arg))
-
-
 def _bind(scope: Scope, binding: Binding) -> None:
     scope.bindings.setdefault(binding.name, []).append(binding)
 
@@ -247,10 +272,6 @@ def _bind(scope: Scope, binding: Binding) -> None:
 def _bindings(node: ast.AST, stars: list[str]) -> Iterator[Binding]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from _imported(node, stars)
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        yield Binding(node.name, "def", node)
-    elif isinstance(node, ast.ClassDef):
-        yield Binding(node.name, "class", node)
     elif isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _targets(target, "assign", node, node.value)
@@ -312,3 +333,44 @@ def _targets(target: ast.AST, kind: str, node: ast.AST, value: ast.expr | None) 
 def _arguments(args: ast.arguments) -> list[ast.arg]:
     found = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     return found + [a for a in (args.vararg, args.kwarg) if a is not None]
+
+
+_SCOPE_TYPES = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
+# Fields that never hold nodes of interest: contexts and operators are shared singletons.
+_PLAIN_FIELDS = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "level", "module", "kind", "type_comment", "conversion", "simple"}
+)
+_HANDLERS: dict[type[ast.AST], Callable[[Names, Any, Scope], None]] = {
+    ast.Name: Names._on_name,
+    ast.Global: Names._on_declaration,
+    ast.Nonlocal: Names._on_declaration,
+}
+_BINDING_TYPES: tuple[type[ast.AST], ...] = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.NamedExpr,
+    ast.For,
+    ast.AsyncFor,
+    ast.comprehension,
+    ast.withitem,
+    ast.ExceptHandler,
+)
+_PATTERN_TYPES = tuple(
+    getattr(ast, name) for name in ("MatchAs", "MatchStar", "MatchMapping") if hasattr(ast, name)
+)
+_HANDLERS.update(dict.fromkeys((*_BINDING_TYPES, *_PATTERN_TYPES), Names._on_binding))
+
+
+class _Fields(dict[type, tuple[str, ...]]):
+    """Node type -> names of its fields that may hold nodes, last first."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        names = () if kind is ast.Constant else tuple(reversed(kind._fields))  # type: ignore[attr-defined]
+        self[kind] = tuple(name for name in names if name not in _PLAIN_FIELDS)
+        return self[kind]
+
+
+_FIELDS = _Fields()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import enum
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from npudoctor.migrate.calls import string_of
+from npudoctor.migrate.vocabulary import DEVICE, FOREIGN_ROOTS, Vocabulary, is_simulator_name
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -29,103 +29,12 @@ class Role(enum.Enum):
     UNKNOWN = "unknown"
 
 
-_DEVICE_NAME = re.compile(
-    r"^(?:.*_)?(?:device|dev|map_location|accelerator)(?:_(?:type|name|str|string|module_name))?$", re.I
-)
-_DEVICE_LIST = re.compile(r"^(?:.*_)?devices$", re.I)
-_BACKEND_NAME = re.compile(r"^(?:.*_)?backend(?:_name|_type)?$", re.I)
-# Devices of simulators and renderers stay where the simulator runs.
-_FOREIGN_NAME = re.compile(r"^_?(?:sim|simulation|physics|physx|graphics|render|env|warp)\w*$", re.I)
-FOREIGN_ROOTS = frozenset(
-    {
-        "jax",
-        "jaxlib",
-        "flax",
-        "warp",
-        "cupy",
-        "numba",
-        "tensorflow",
-        "isaacgym",
-        "isaacsim",
-        "isaaclab",
-        "omni",
-        "mujoco_warp",
-        "faiss",
-        "onnxruntime",
-        "pycuda",
-        "brax",
-        "newton",
-        "paddle",
-        "mxnet",
-        "taichi",
-    }
-)
-# Function -> index of the positional argument that is a device.
-_DEVICE_ARGUMENT = {
-    "torch.device": 0,
-    "torch.Generator": 0,
-    "torch.autocast": 0,
-    "torch.amp.autocast": 0,
-    "torch.amp.autocast_mode.autocast": 0,
-    "torch.amp.GradScaler": 0,
-    "torch.set_default_device": 0,
-    "torch.get_device_module": 0,
-    "torch.load": 1,
-    "torch.jit.load": 1,
-    "torch.is_autocast_enabled": 0,
-    "torch.get_autocast_dtype": 0,
-    "torch.set_autocast_dtype": 0,
-    "torch.set_autocast_enabled": 0,
-    "torch.amp.is_autocast_available": 0,
-    "torch.cuda.set_device": 0,
-    "torch.npu.set_device": 0,
-    "torch.cuda.device": 0,
-    "torch.npu.device": 0,
-}
-_BACKEND_ARGUMENT = {
-    "torch.distributed.init_process_group": 0,
-    "torch.distributed.new_group": 2,
-    "torch.distributed.Backend": 0,
-    "torch.distributed.is_backend_available": 0,
-}
 _WITH_DEFAULT = {"get": 1, "setdefault": 1, "pop": 1, "getenv": 1}
 _SPEECH = frozenset(
     {"debug", "info", "warning", "warn", "error", "critical", "log", "exception", "add_text", "write"}
 )
 _OPTION_CALLS = ("add_argument", "option", "Option", "Argument", "add_option")
 _FIELD_CALLS = ("field", "Field", "attrib", "ib")
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What counts as a place for one sort of string: names, lists of them, arguments of torch."""
-
-    name: re.Pattern[str]
-    names: re.Pattern[str] | None
-    arguments: Mapping[str, int]
-    methods: frozenset[str] = frozenset()
-
-    def fits(self, name: str | None) -> bool:
-        """Whether a variable, parameter, key or option of this name can only hold such a string."""
-        if not name:
-            return False
-        name = name.lstrip("-").replace("-", "_")
-        return self.name.match(name) is not None and _FOREIGN_NAME.match(name) is None
-
-    def fits_list(self, name: str | None) -> bool:
-        """Whether a list of this name can only hold such strings."""
-        return self.names is not None and self.names.match(name or "") is not None
-
-
-DEVICE = Vocabulary(
-    _DEVICE_NAME, _DEVICE_LIST, _DEVICE_ARGUMENT, frozenset({"to", "to_empty", "cuda", "npu"})
-)
-BACKEND = Vocabulary(_BACKEND_NAME, None, _BACKEND_ARGUMENT)
-
-
-def is_device_name(name: str | None) -> bool:
-    """Whether a variable, parameter, key or option of this name can only hold a torch device."""
-    return DEVICE.fits(name)
 
 
 def outermost(ctx: ModuleContext, node: ast.expr) -> tuple[ast.expr, ast.AST | None]:
@@ -169,6 +78,11 @@ def _step(ctx: ModuleContext, node: ast.expr, above: ast.AST | None) -> ast.expr
 def role_of(ctx: ModuleContext, node: ast.expr, voc: Vocabulary = DEVICE) -> Role:
     """The role of the string expression `node`, read as a device or as what `voc` says."""
     expr, above = outermost(ctx, node)
+    role = _role_in(ctx, expr, above, voc)
+    return Role.PRODUCER if role is Role.UNKNOWN and is_torch_ternary(ctx, expr) else role
+
+
+def _role_in(ctx: ModuleContext, expr: ast.expr, above: ast.AST | None, voc: Vocabulary) -> Role:
     if isinstance(above, ast.keyword):
         return _keyword(ctx, expr, above, voc)
     if isinstance(above, ast.Call):
@@ -179,11 +93,14 @@ def role_of(ctx: ModuleContext, node: ast.expr, voc: Vocabulary = DEVICE) -> Rol
         return _assigned(ctx, above, voc)
     if isinstance(above, ast.arguments):
         name = parameter_of_default(above, expr)
+        owner = getattr(ctx.parent(above), "name", "")
+        if owner.startswith("register"):  # a registry of backends, not a place for a tensor
+            return Role.UNKNOWN
         return Role.PRODUCER if voc.fits(name) else Role.UNKNOWN
     if isinstance(above, ast.Return):
         function = ctx.enclosing_function(above)
         named = voc.fits(getattr(function, "name", "").replace("get_", ""))
-        return Role.PRODUCER if named or _is_torch_ternary(ctx, expr) else Role.UNKNOWN
+        return Role.PRODUCER if named else Role.UNKNOWN
     if isinstance(above, ast.Dict):
         return _in_dict(ctx, expr, above, voc)
     if isinstance(above, (ast.List, ast.Tuple, ast.Set)):
@@ -197,7 +114,7 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
     call = ctx.parent(keyword)
     if not isinstance(call, ast.Call) or keyword.arg is None:
         return Role.UNKNOWN
-    if is_foreign(ctx, call.func):
+    if is_foreign(ctx, call.func) or is_simulator_name(keyword.arg):
         return Role.DATA
     if keyword.arg in ("default", "default_value") and voc.fits(option_name(ctx, call)):
         return Role.PRODUCER
@@ -238,16 +155,22 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.DATA
     if path in ("builtins.print", "warnings.warn") or _is_speech(call.func):
         return Role.DATA
+    if path == "builtins.hasattr":
+        return Role.DATA
+    if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
+        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
     if path == "builtins.getattr" and index == 2:
-        return Role.PRODUCER if voc.fits(_string(call.args[1])) else Role.UNKNOWN
+        return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
     if isinstance(call.func, ast.Attribute):
         method = call.func.attr
         if method in voc.methods and index == 0:
             return Role.PRODUCER
         if method in ("startswith", "find", "count", "endswith") and index == 0:
             return Role.COMPARISON
+        if method in _WITH_DEFAULT and index == 0:
+            return Role.DATA  # a key
         if _WITH_DEFAULT.get(method) == index:
-            return Role.PRODUCER if voc.fits(_string(call.args[0])) else Role.UNKNOWN
+            return Role.PRODUCER if voc.fits(string_of(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
     return Role.PRODUCER if voc.fits(name) else Role.UNKNOWN
 
@@ -289,14 +212,13 @@ def _compares(compare: ast.Compare, expr: ast.expr) -> bool:
 def _assigned(ctx: ModuleContext, node: ast.Assign | ast.AnnAssign | ast.NamedExpr, voc: Vocabulary) -> Role:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     names = [name_of_target(t) for t in targets]
-    if any(n is not None and _FOREIGN_NAME.match(n) for n in names):
+    if any(is_simulator_name(n) for n in names):
         return Role.DATA
     if all(voc.fits(n) for n in names):
         return Role.PRODUCER
     if len(targets) == 1 and isinstance(targets[0], ast.Name) and flows_to(ctx, targets[0], voc):
         return Role.PRODUCER
-    assert node.value is not None
-    return Role.PRODUCER if _is_torch_ternary(ctx, node.value) else Role.UNKNOWN
+    return Role.UNKNOWN
 
 
 def flows_to(ctx: ModuleContext, target: ast.Name, voc: Vocabulary = DEVICE) -> bool:
@@ -314,12 +236,12 @@ def flows_to(ctx: ModuleContext, target: ast.Name, voc: Vocabulary = DEVICE) -> 
     return Role.PRODUCER in roles and all(r in (Role.PRODUCER, Role.COMPARISON) for r in roles)
 
 
-def _is_torch_ternary(ctx: ModuleContext, node: ast.expr) -> bool:
+def is_torch_ternary(ctx: ModuleContext, node: ast.expr) -> bool:
     """`"cuda" if <torch says there is one> else "cpu"`: nothing but a device."""
     if not isinstance(node, ast.IfExp):
         return False
     tested = {ctx.qualified_name(n.func) for n in ast.walk(node.test) if isinstance(n, ast.Call)}
-    other = _string(node.orelse)
+    other = string_of(node.orelse)
     return bool(tested & {"torch.cuda.is_available", "torch.npu.is_available"}) and (
         other in ("cpu", "mps") or isinstance(node.orelse, ast.IfExp)
     )
@@ -329,7 +251,7 @@ def _in_dict(ctx: ModuleContext, expr: ast.expr, above: ast.Dict, voc: Vocabular
     if expr in above.keys:
         return Role.DATA
     key = above.keys[above.values.index(expr)]
-    if voc.fits(_string(key)):
+    if voc.fits(string_of(key)):
         return Role.PRODUCER
     holder = ctx.parent(above)
     is_map = isinstance(holder, ast.keyword) and holder.arg in ("map_location", "device_map")
@@ -341,7 +263,10 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
     if isinstance(holder, ast.keyword):
         if holder.arg == "choices":
             return Role.CHOICES
-        return Role.PRODUCER if voc.fits_list(holder.arg) else Role.UNKNOWN
+        if any((string_of(e) or "").startswith("npu") for e in above.elts):
+            return Role.DATA  # a list that knows both
+        known = voc.fits_list(holder.arg) or voc.fits(holder.arg)
+        return Role.PRODUCER if known else Role.UNKNOWN
     if isinstance(holder, ast.Compare) and above is not holder.left:
         return Role.COMPARISON
     if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "startswith":
@@ -350,6 +275,10 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
         targets = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
         names = [name_of_target(t) for t in targets]
         return Role.PRODUCER if all(voc.fits_list(n) for n in names) else Role.UNKNOWN
+    if isinstance(holder, (ast.For, ast.comprehension)) and above is holder.iter:
+        return Role.PRODUCER if voc.fits(name_of_target(holder.target)) else Role.UNKNOWN
+    if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "parametrize" and holder.args:
+        return Role.PRODUCER if voc.fits(string_of(holder.args[0])) else Role.UNKNOWN
     if isinstance(holder, ast.Subscript):
         return Role.CHOICES  # Literal["cpu", "cuda"]
     return Role.UNKNOWN
@@ -372,41 +301,10 @@ def name_of_target(target: ast.AST | None) -> str | None:
         return target.id
     if isinstance(target, ast.Attribute):
         return target.attr
-    return _string(target.slice) if isinstance(target, ast.Subscript) else None
+    return string_of(target.slice) if isinstance(target, ast.Subscript) else None
 
 
 def is_foreign(ctx: ModuleContext, func: ast.expr) -> bool:
     """Whether a call goes to a library whose devices are not torch's."""
     path = ctx.qualified_name(func)
     return path is not None and path.split(".")[0] in FOREIGN_ROOTS
-
-
-def _string(node: ast.AST | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def name_of_place(ctx: ModuleContext, node: ast.expr) -> str | None:
-    """The name a device string is stored under: the variable, field, parameter, option or key."""
-    expr, above = outermost(ctx, node)
-    if isinstance(above, ast.keyword):
-        call = ctx.parent(above)
-        if above.arg in ("default", "default_value") and isinstance(call, ast.Call):
-            return _clean(option_name(ctx, call))
-        return above.arg
-    if isinstance(above, ast.Assign):
-        return name_of_target(above.targets[0])
-    if isinstance(above, (ast.AnnAssign, ast.NamedExpr)):
-        return name_of_target(above.target)
-    if isinstance(above, ast.arguments):
-        return parameter_of_default(above, expr)
-    if isinstance(above, ast.Dict) and expr in above.values:
-        return _string(above.keys[above.values.index(expr)])
-    if isinstance(above, ast.Call) and expr in above.args and ctx.called_name(above) == "torch.device":
-        return name_of_place(ctx, above)
-    if isinstance(above, ast.Call) and expr in above.args and above.args:
-        return _string(above.args[0]) if isinstance(above.func, ast.Attribute) else None
-    return None
-
-
-def _clean(option: str | None) -> str | None:
-    return option.lstrip("-").replace("-", "_") if option else None

@@ -7,12 +7,18 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
+
+
+#: Fact without a parse: the text imports torch.
+TORCH = "torch"
+_TORCH_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.M)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,11 @@ class ProjectIndex:
     modules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     config: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    @functools.cached_property
+    def uses_torch(self) -> bool:
+        """Whether any module of the project imports torch."""
+        return any(TORCH in facts for facts in self.modules.values())
+
     def facts(self, name: str) -> dict[str, Any]:
         """Path -> fact, for every file that has one of this name, configuration included."""
         both = {**self.modules, **self.config}
@@ -59,14 +70,15 @@ def all_facts() -> tuple[Fact, ...]:
 
 def collect_facts(text: str, path: str) -> dict[str, Any]:
     """Facts of one module; empty for a file that no fact could come from or that does not parse."""
+    found: dict[str, Any] = {TORCH: True} if _TORCH_IMPORT.search(text) else {}
     wanted = [f for f in all_facts() if any(t in text for t in f.triggers)]
     if not wanted:
-        return {}
+        return found
     from npudoctor.migrate.context import ModuleContext
 
     try:
         ctx = ModuleContext(text, path)
-        found = {f.name: f.summarise(ctx) for f in wanted}
+        found.update({f.name: f.summarise(ctx) for f in wanted})
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+        return found
     return {name: fact for name, fact in found.items() if fact is not None}

@@ -15,6 +15,7 @@ from npudoctor.migrate.engine import Outcome
 from npudoctor.migrate.lang import languages
 from npudoctor.migrate.problems import problem
 from npudoctor.migrate.settings import Settings
+from npudoctor.migrate.target import Target
 from npudoctor.migrate.tree import FileOutcome, TreeOutcome
 from npudoctor.migrate.walk import shown
 from npudoctor.migrate.writer import Refusal
@@ -49,6 +50,7 @@ class Intent:
     path: str
     written: bool
     settings: Settings
+    target: Target
     copy: bool = False
 
 
@@ -120,7 +122,8 @@ def _next(changes: Changes, intent: Intent) -> Text | None:
 def _facts(outcome: TreeOutcome, intent: Intent) -> tuple[Fact, ...]:
     counts = sorted(outcome.by_kind.items(), key=lambda pair: (-pair[1], pair[0]))
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts)
-    target = f"torch_npu {intent.settings.torch_npu}, --style {intent.settings.style}"
+    origin = f" ({intent.target.origin})" if intent.target.origin else ""
+    target = f"torch_npu {intent.target.version}{origin}, --style {intent.settings.style}"
     return (
         Fact("tree", _TREE, shown(str(outcome.tree.root))),
         Fact("files", _FILES, f"{outcome.looked_at} ({kinds})" if kinds else "0"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _COMMENT = re.compile(r"#\s*npudoctor:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
@@ -33,12 +36,12 @@ class Suppressions:
 
 
 def find(text: str) -> Suppressions:
-    """Every suppression comment of a text; strings that look like one do no harm."""
+    """Every suppression comment of a module; strings that look like one are none."""
     found = Suppressions()
     if _WORD not in text:
         return found
-    for number, line in enumerate(text.split("\n"), start=1):
-        match = _COMMENT.search(line) if _WORD in line else None
+    for number, comment in _comments(text):
+        match = _COMMENT.search(comment)
         if match is None:
             continue
         codes = {c.strip() for c in (match["codes"] or "").split(",") if c.strip()}
@@ -47,3 +50,12 @@ def find(text: str) -> Suppressions:
         else:
             found.bare.append(number)
     return found
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+    except (tokenize.TokenError, SyntaxError):
+        return  # broken modules are reported by the parser

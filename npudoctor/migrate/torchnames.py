@@ -10,10 +10,12 @@ from npudoctor.migrate import literals as device_literals
 from npudoctor.migrate import style
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import Role, role_of
+from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
+_SIMULATORS = frozenset({"isaacgym", "isaacgymenvs", "isaaclab", "isaacsim", "omni"})
 _NPU_PROBES = frozenset({"is_torch_npu_available", "is_npu_available", "is_ascend_available"})
 
 
@@ -38,7 +40,18 @@ def is_torch_project(ctx: ModuleContext) -> bool:
     """Whether a device in this module can only be torch's: it, or its project, imports torch."""
     if ctx.imports_torch:
         return True
-    return any(fact.imports_torch for fact in ctx.project.facts("devices").values())
+    return ctx.project.uses_torch and not ctx.imported_roots & FOREIGN_ROOTS
+
+
+def uses_accelerator(ctx: ModuleContext) -> bool:
+    """Whether the module spoke of CUDA before this run, or of an NPU."""
+    source = ctx.original.source
+    return "cuda" in source or any(word in source for word in (".npu", '"npu', "'npu"))
+
+
+def uses_simulator(ctx: ModuleContext) -> bool:
+    """Whether the module imports a simulator that runs on NVIDIA GPUs only."""
+    return bool(ctx.imported_roots & _SIMULATORS)
 
 
 def is_chain_end(ctx: ModuleContext, node: ast.AST) -> bool:
@@ -98,6 +111,9 @@ def is_dual(ctx: ModuleContext) -> bool:
     """
     if "npu" not in ctx.source:
         return False
+    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
+    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
+        return True
     npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
     if not npu_places:
         return False
@@ -110,9 +126,8 @@ def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
 
 
 def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    yield from (n for n in ctx.nodes(ast.Name) if n.id in _NPU_PROBES)
     for node in ctx.nodes(ast.Attribute):
-        if node.attr in _NPU_PROBES or ctx.qualified_name(node) == "torch.npu.is_available":
+        if ctx.qualified_name(node) == "torch.npu.is_available":
             yield node
     for const in ctx.nodes(ast.Constant):
         if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):
@@ -146,15 +161,22 @@ def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
 # -- where `import torch_npu` goes ---------------------------------------------------------
 
 
+def top_import_place(ctx: ModuleContext) -> tuple[ast.stmt, int, str] | None:
+    """`(torch's import, offset, text)` where the import goes in a module that imports torch at its top."""
+    top = [s for s in _torch_imports(ctx) if ctx.names.scope_of(s) is ctx.names.root]
+    top = [s for s in top if not _type_checking(ctx, s)]
+    return _after(ctx, _best(ctx, top)) if top else None
+
+
 def import_places(ctx: ModuleContext) -> list[tuple[ast.stmt, int, str]]:
-    """`(torch's import, offset, text)` for each place where the import has to be inserted."""
-    statements = [s for s in _torch_imports(ctx) if not _type_checking(ctx, s)]
-    top = [s for s in statements if ctx.names.scope_of(s) is ctx.names.root]
-    if top:
-        return [_after(ctx, _best(ctx, top))]
+    """The same for every module: at its top, or in each function that imports torch and uses the NPU."""
+    top = top_import_place(ctx)
+    if top is not None:
+        return [top]
     users = [n for n in ctx.nodes(ast.Attribute) if n.attr == "npu"] + [lit.node for lit in literals(ctx)]
     functions = {ctx.enclosing_function(n) for n in users}
-    return [_after(ctx, s) for s in statements if ctx.enclosing_function(s) in functions]
+    inside = [s for s in _torch_imports(ctx) if ctx.enclosing_function(s) in functions]
+    return [_after(ctx, s) for s in inside if not _type_checking(ctx, s)]
 
 
 def _torch_imports(ctx: ModuleContext) -> list[ast.stmt]:

@@ -140,6 +140,9 @@ def file_settings(settings: Settings, config: Config, path: str) -> Settings:
 def _index(entry: Entry, job: Job) -> Mapping[str, Any]:
     """Facts of one file for the index of the project; none when it cannot be read."""
     language = languages()[entry.kind]
+    enabled = file_settings(job.settings, job.config, entry.path).enabled
+    if language.view is not None and not enabled("NPU173"):
+        return {}  # a device named there stays, so nothing may be compared with its new name
     try:
         data = read(job.tree.root, entry.path)
         if not language.wants(data):
@@ -156,7 +159,8 @@ def _rewrite(entry: Entry, job: Job) -> FileOutcome:
         data = read(job.tree.root, entry.path)
     except OSError as error:
         return _failed(entry, problem("NPU190", path, error.strerror or str(error)))
-    if not language.wants(data):
+    # Source code holds no NUL: such a file is worth a word even where no idiom can be seen.
+    if not language.wants(data) and not (entry.kind == filetypes.PYTHON and b"\0" in data):
         return FileOutcome(entry, FileResult(path, ""))
     try:
         return _migrate(entry, language, data, job)

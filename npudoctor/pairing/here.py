@@ -1,19 +1,13 @@
-"""The parts of a set that this machine already has, read from package metadata and version files."""
+"""The parts of a set that a machine already has, taken from its facts."""
 
 from __future__ import annotations
 
-import os
-import platform
-import re
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
 
+from npudoctor.machine.facts import Known, Machine, value
+from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.solve import Query
-from npudoctor.pairing.versions import public, vendor
-
-_CANN_HOMES = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
-_DRIVER = "/usr/local/Ascend/driver/version.info"
+from npudoctor.pairing.versions import normal_python, public, vendor
 
 
 @dataclass(frozen=True)
@@ -25,54 +19,43 @@ class Part:
     place: str
 
 
-def parts_here() -> list[Part]:
-    """torch, torch_npu, CANN, driver and Python of this machine; what is missing is left out."""
+def parts_of(machine: Machine) -> list[Part]:
+    """torch, torch_npu, CANN, driver, Python and chip of a machine; what is not known is left out."""
     found = []
-    for name in ("torch", "torch_npu"):
-        try:
-            found.append(Part(name, metadata.version(name), "package metadata"))
-        except metadata.PackageNotFoundError:
-            continue
-    found.extend(filter(None, (_cann(), _driver())))
-    found.append(Part("python", ".".join(platform.python_version_tuple()[:2]), "this interpreter"))
+    for name, package in (("torch", "torch"), ("torch_npu", "torch-npu")):
+        copy = machine.python.first(package)
+        if copy is not None and copy.version:
+            found.append(Part(name, copy.version, copy.location))
+    installs = value(machine.cann.installs, ())
+    cann = machine.cann.active() or (installs[0] if len(installs) == 1 else None)
+    if cann is not None and cann.version:
+        found.append(Part("cann", cann.version, cann.place))
+    if isinstance(machine.driver.info, Known):
+        found.append(Part("driver", machine.driver.info.value.version, machine.driver.info.place))
+    if isinstance(machine.python.version, Known):
+        found.append(Part("python", machine.python.version.value, machine.python.executable))
+    smi = value(machine.npu_smi.info)
+    families = [family_of(chip) for chip in smi.chips] if smi is not None else []
+    if families and families[0] is not None:
+        found.append(Part("chip", families[0].key, "npu-smi info"))
     return found
 
 
-def query_of(parts: list[Part]) -> Query:
+def query_of(parts: list[Part], chip: str | None = None) -> Query:
     """The query that these parts make; versions that do not parse are left free."""
     given: dict[str, str] = {}
     for part in parts:
         try:
-            text = str(public(part.version)) if "torch" in part.name else part.version
-            if part.name in ("cann", "driver"):
-                text = str(vendor(part.version))
+            if part.name in ("torch", "torch_npu"):
+                given[part.name] = str(public(part.version))
+            elif part.name in ("cann", "driver"):
+                given[part.name] = str(vendor(part.version))
+            elif part.name == "python":
+                given[part.name] = normal_python(part.version)
+            else:
+                given[part.name] = part.version
         except ValueError:
             continue
-        given[part.name] = text
+    if chip is not None:
+        given["chip"] = chip
     return Query(**given)
-
-
-def _driver() -> Part | None:
-    text = _read(Path(_DRIVER))
-    for key in ("package_version", "Version"):
-        match = re.search(rf"^{key}=(\S+)", text, re.MULTILINE)
-        if match:
-            return Part("driver", match[1], _DRIVER)
-    return None
-
-
-def _cann() -> Part | None:
-    homes = [os.environ.get("ASCEND_HOME_PATH", ""), os.environ.get("ASCEND_TOOLKIT_HOME", ""), *_CANN_HOMES]
-    for home in filter(None, homes):
-        for path in sorted(Path(home).glob("*-linux/ascend_toolkit_install.info")):
-            match = re.search(r"^version=(\S+)", _read(path), re.MULTILINE)
-            if match:
-                return Part("cann", match[1], str(path))
-    return None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -44,14 +44,20 @@ def pip_commands(row: PairRow, python: str, arch: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=16)
 def python_needs(python: str) -> tuple[str, ...]:
-    """Requirements that torch_npu and CANN leave to the user, for a minor Python version."""
+    """Requirements that torch_npu and CANN leave to the user, for a minor Python version.
+
+    The names are those of `python_needs.tsv`; `pip_needs.tsv` adds what the install guide
+    asks for besides, and which NumPy it pairs with which Python.
+    """
     wanted = []
     for row in tables.load("pip_needs").rows:
         bounds = [f">={row['python_from']}"] if row["python_from"] else []
         bounds += [f"<{row['python_below']}"] if row["python_below"] else []
         if not python or python in SpecifierSet(",".join(bounds)):
             wanted.append(row["requirement"])
-    return tuple(wanted)
+    named = {row["package"] for row in tables.load("pip_needs").rows}
+    rest = [row["package"] for row in tables.load("python_needs").rows if row["package"] not in named]
+    return (*wanted, *rest)
 
 
 def images(data: Tables, candidate: Candidate, chip: str | None) -> tuple[str, ...]:

@@ -55,18 +55,29 @@ class SyncPoint:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One step mark of the profiler: its length and how much of it the device was busy."""
+
+    name: str
+    window_us: float
+    busy_us: float
+    overlap_us: float
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What a trace says. Times in microseconds; shares are of `window_us`.
 
     Attributes:
         has_device: False for a trace of the host alone; device numbers are then zero.
-        steps: number of the profiler's step marks (0: none).
+        steps: the profiler's step marks (empty: the script made none).
         busy_us, copy_us, communication_us, idle_us: the device's timeline.
         overlap_us: device busy while the host was busy with the environment.
         idle_by_cause: idle time split into env, transfer, sync, launch.
         phases: host time per phase of the loop.
         phase_busy: device busy time inside each phase.
         gap_histogram: (lower edge us, count, summed us) per bin.
+        copies, copied_bytes: copies on the device's timeline, and their bytes where known.
         launches: kernels (with a device) or operators dispatched by the host.
         launch_rate: launches per second of the window.
         median_op_us: median duration of those.
@@ -76,7 +87,7 @@ class Analysis:
     form: str
     has_device: bool
     window_us: float
-    steps: int
+    steps: tuple[Step, ...]
     busy_us: float
     copy_us: float
     communication_us: float
@@ -92,6 +103,7 @@ class Analysis:
     syncs: tuple[SyncPoint, ...]
     sync_count: int
     copies: int
+    copied_bytes: float
     aicpu: tuple[Operator, ...]
     launches: int
     launch_rate: float
@@ -106,7 +118,7 @@ class Analysis:
 
 def analyse(trace: Trace) -> Analysis:
     """Analyse one trace. Pure: the same trace gives the same analysis."""
-    begin, stop, steps = _window(trace)
+    begin, stop, marks = _window(trace)
     columns = trace.columns.take((trace.columns.end > begin) & (trace.columns.start < stop))
     host = Host(trace, columns)
     device = columns.of(*ON_DEVICE)
@@ -123,7 +135,7 @@ def analyse(trace: Trace) -> Analysis:
         form=trace.form,
         has_device=trace.has_device,
         window_us=window,
-        steps=steps,
+        steps=_steps(trace, marks, busy, phases["env"]),
         busy_us=intervals.total(busy),
         copy_us=_busy_of(device, Kind.COPY, begin, stop),
         communication_us=_busy_of(device, Kind.COMMUNICATION, begin, stop),
@@ -139,6 +151,7 @@ def analyse(trace: Trace) -> Analysis:
         syncs=_syncs(host),
         sync_count=len(host.syncs),
         copies=len(device.of(Kind.COPY)),
+        copied_bytes=trace.copied_bytes,
         aicpu=tuple(o for o in operators if o.aicpu),
         launches=len(launched),
         launch_rate=len(launched) / window * 1e6 if window else 0.0,
@@ -148,14 +161,24 @@ def analyse(trace: Trace) -> Analysis:
     )
 
 
-def _window(trace: Trace) -> tuple[float, float, int]:
+def _window(trace: Trace) -> tuple[float, float, Columns]:
     """Span of the profiler's step marks where there are any, else of all events."""
     marks = [i for i, name in enumerate(trace.names) if classify.is_step(name)]
     steps = trace.columns.take(
         np.isin(trace.columns.name, marks) & (trace.columns.kind == int(Kind.ANNOTATION))
     )
     inside = steps if len(steps) else trace.columns
-    return float(inside.start.min()), float(inside.end.max()), len(steps)
+    return float(inside.start.min()), float(inside.end.max()), steps
+
+
+def _steps(trace: Trace, marks: Columns, busy: np.ndarray, env: np.ndarray) -> tuple[Step, ...]:
+    spans = np.stack((marks.start, marks.end), axis=1)
+    inside = intervals.overlap_of_each(spans, busy)
+    both = intervals.overlap_of_each(spans, intervals.intersect(busy, env))
+    return tuple(
+        Step(trace.names[int(n)], float(e - s), float(b), float(o))
+        for n, s, e, b, o in zip(marks.name, marks.start, marks.end, inside, both)
+    )
 
 
 def _phases(trace: Trace, columns: Columns, begin: float, stop: float) -> dict[str, np.ndarray]:

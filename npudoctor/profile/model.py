@@ -73,6 +73,7 @@ class Trace:
         names, tracks, stacks: what the indices stand for.
         aicpu: indices of names known to have run on the AI CPU.
         skipped: events that were not intervals or had no usable time.
+        copied_bytes: bytes of the copies whose size the trace tells.
     """
 
     source: str
@@ -83,6 +84,7 @@ class Trace:
     stacks: tuple[str, ...]
     aicpu: frozenset[int]
     skipped: int = 0
+    copied_bytes: float = 0.0
 
     @property
     def has_device(self) -> bool:
@@ -100,6 +102,7 @@ class Builder:
         self._names, self._tracks, self._stacks = Interner(), Interner(), Interner()
         self._aicpu: set[int] = set()
         self.skipped = 0
+        self.copied_bytes = 0.0
 
     def __len__(self) -> int:
         return len(self._start)
@@ -148,6 +151,7 @@ class Builder:
             self._stacks.all(),
             frozenset(self._aicpu),
             self.skipped,
+            self.copied_bytes,
         )
 
 

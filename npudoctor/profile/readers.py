@@ -20,6 +20,7 @@ from npudoctor.profile.model import ON_DEVICE, Builder, Kind, Trace
 
 SIMULATED_MARK = "npudoctor.simulate"
 _STACK_KEYS = ("Call stack", "call_stack", "stack", "source")
+_SIZE_KEYS = ("bytes", "size(B)", "Size(B)")
 _CHUNK = 1 << 20
 
 _NO_FILE = Text("{path} does not exist", "{path} 不存在")
@@ -108,7 +109,17 @@ def _add(builder: Builder, event: dict[str, Any], process: str, cores: dict[str,
     aicpu = kind is Kind.DEVICE and (
         cores.get(name, "").upper().replace("_", "") == "AICPU" or classify.on_aicpu(name)
     )
+    if kind is Kind.COPY and isinstance(args, dict):
+        builder.copied_bytes += next((_number(args[k]) for k in _SIZE_KEYS if k in args), 0.0)
     builder.add(kind, name, _track(kind, event), start, duration, stack, aicpu=aicpu)
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0.0
+    return number if 0.0 <= number < 1e18 else 0.0
 
 
 def _track(kind: Kind, event: dict[str, Any]) -> str:

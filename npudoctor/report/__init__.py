@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from npudoctor.core.report import Report
     from npudoctor.session import Session
 
-__all__ = ["emit", "emit_text"]
+__all__ = ["emit", "emit_lines", "emit_text"]
 
 
 def emit(session: Session, report: Report) -> None:
@@ -55,3 +57,29 @@ def emit_text(session: Session, text: str) -> None:
             sys.stdout.write(text)
         except UnicodeEncodeError:
             sys.stdout.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+
+
+def emit_lines(session: Session, lines: Iterable[str]) -> None:
+    """Write lines one by one as they are made, without keeping them.
+
+    With --output they go to a temporary file beside it, which takes its place at the end.
+    """
+    if session.output is None:
+        for line in lines:
+            emit_text(session, line)
+        return
+    from npudoctor.core.errors import UserError
+    from npudoctor.core.text import Text
+
+    part = session.output.with_name(f".{session.output.name}.part")
+    try:
+        with open(part, "w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        part.replace(session.output)
+    except OSError as error:
+        raise UserError(
+            Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}"),
+            params={"path": str(session.output), "reason": error.strerror or str(error)},
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)

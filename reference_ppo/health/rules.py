@@ -145,7 +145,7 @@ def entropy_collapse(h: History) -> Values:
         left = h.last("entropy") / h.entropy_scale
         return {"drop": 1 - left} if left < 0.02 and not h.solved() else None
     drop = (h.ago("entropy", 10) - h.last("entropy")) / h.entropy_scale
-    return {"drop": drop} if drop > 0.5 else None
+    return {"drop": drop} if drop > 0.25 else None
 
 
 @rule(

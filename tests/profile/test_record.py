@@ -107,3 +107,30 @@ def test_missing_script(run_cli, tmp_path: Path) -> None:
     result = run_cli("profile", "none.py", cwd=tmp_path)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("envs", "verdict"), [(1, "launch-bound"), (64, "launch-bound")])
+def test_reference_ppo_is_read_with_its_phases(run_cli, tmp_path: Path, envs: int, verdict: str) -> None:
+    result = run_cli(
+        "profile",
+        "--json",
+        "--warmup",
+        "0.5",
+        "--duration",
+        "0.4",
+        "-m",
+        "reference_ppo",
+        "--num-envs",
+        envs,
+        "--total-steps",
+        "200000",
+        "--device",
+        "cpu",
+        "--quiet",
+        cwd=tmp_path,
+    )
+    assert result.returncode == 1, result.stderr
+    analysis = json.loads(result.stdout)["extra"]["analysis"]
+    assert analysis["phases"]["env"] > 0
+    assert sum(analysis["phases"].values()) == pytest.approx(analysis["window_us"], rel=1e-6)
+    assert json.loads(result.stdout)["extra"]["verdict"] == verdict

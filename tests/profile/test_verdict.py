@@ -81,3 +81,17 @@ def test_split_never_exceeds_the_window(tmp_path: Path) -> None:
     for _, make, _ in VARIANTS:
         analysis = analyse(read(traces.write(tmp_path / "t.json", traces.ascend_trace(make()))))
         assert split_of(analysis).total == pytest.approx(analysis.window_us, rel=1e-6)
+
+
+def test_steps_and_bytes(tmp_path: Path) -> None:
+    events = traces.transfer_bound(4)
+    for event in events:
+        if event["name"] == "MEMCPY_ASYNC":
+            event["args"]["size(B)"] = 1024
+    for i in range(2):
+        mark = traces.frame(i * 160.0, 160.0, f"ProfilerStep#{i}")
+        events.append({**mark, "cat": "user_annotation"})
+    analysis = analyse(read(traces.write(tmp_path / "t.json", traces.ascend_trace(events))))
+    assert analysis.copied_bytes == 4096
+    assert [s.name for s in analysis.steps] == ["ProfilerStep#0", "ProfilerStep#1"]
+    assert [round(s.busy_us) for s in analysis.steps] == [130, 130]

@@ -69,7 +69,7 @@ CHECK = Check(
     "NPU001",
     "no-npu-here",
     Text("an NPU is attached", "连接了 NPU"),
-    needs=("nodes", "driver.info", "npu_smi.path", "cann.installs"),
+    needs=("nodes", "driver.info", "npu_smi.path", "cann.installs", "python.packages"),
     run=run,
     sources=("https://github.com/sgl-project/sglang-omni/pull/1687",),
 )

@@ -12,6 +12,8 @@ from npudoctor.check.api import (
     Severity,
     Tables,
     Text,
+    VersionInfo,
+    device_works,
     evidence,
     in_ranges,
     value,
@@ -40,39 +42,46 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """First the vendor files' own ranges, in both directions, then the driver's verdict from npu-smi."""
     driver, firmware = value(machine.driver.info), value(machine.firmware)
     board = value(machine.npu_smi.board, {})
-    verdict = board.get("Compatibility", "")
-    running = firmware.version if firmware else board.get("Firmware Version", "?")
-    said: tuple[Text, str, str, str] | None = None
-    if driver and firmware:
-        for_firmware = driver.ranges("compatible_version_fw")
-        for_driver = firmware.ranges("compatible_version_drv")
-        if for_firmware and not in_ranges(firmware.version, for_firmware):
-            said = (
-                CAUSE,
-                "driver/version.info",
-                driver.fields["compatible_version_fw"],
-                "compatible_version_fw",
-            )
-        elif for_driver and not in_ranges(driver.version, for_driver):
-            said = (
-                CAUSE,
-                "firmware/version.info",
-                firmware.fields["compatible_version_drv"],
-                "compatible_version_drv",
-            )
-    if said is None and verdict == "NOK":
-        said = BOARD, "npu-smi info -t board", verdict, "Compatibility"
+    said = _declared(driver, firmware) if driver and firmware else None
+    if said is None and board.get("Compatibility") == "NOK":
+        said = BOARD, "npu-smi info -t board", "NOK"
     if said is None:
         return
-    cause, who, declared, key = said
+    cause, who, declared = said
+    running = firmware.version if firmware else board.get("Firmware Version", "?")
     yield CHECK.found(
-        Severity.ERROR,
+        Severity.WARNING if device_works(machine) else Severity.ERROR,
         TITLE,
         cause,
-        {"driver": driver.version if driver else "?", "firmware": running, "who": who, "declared": declared},
-        fixes=(Fix(FIX, ("npu-smi info -t board -i 0",), needs_root=True, host_only=True), Fix(RENTED)),
-        evidence=(evidence(who, f"{key}={declared}"),),
+        {
+            "driver": driver.version if driver else "?",
+            "firmware": running,
+            "who": who,
+            "declared": declared,
+        },
+        fixes=(
+            Fix(FIX, ("npu-smi info -t board -i 0",), needs_root=True, host_only=True),
+            Fix(RENTED),
+        ),
+        evidence=(evidence(who, declared),),
     )
+
+
+def _declared(driver: VersionInfo, firmware: VersionInfo) -> tuple[Text, str, str] | None:
+    """What one of the two files says against the other."""
+    wanted = driver.ranges("compatible_version_fw")
+    if wanted and not in_ranges(firmware.version, wanted):
+        return CAUSE, "driver/version.info", driver.fields["compatible_version_fw"]
+    # The firmware's list names releases such as [23.0.0,23.0.0.], and is shipped with driver
+    # 23.0.7: it is read by lines (major.minor), the narrowest reading that real pairs pass.
+    lines = {_line(lo) for lo, _ in firmware.ranges("compatible_version_drv")}
+    if lines and _line(driver.version) not in lines:
+        return CAUSE, "firmware/version.info", firmware.fields["compatible_version_drv"]
+    return None
+
+
+def _line(version: str) -> tuple[str, ...]:
+    return tuple(version.split(".")[:2])
 
 
 CHECK = Check(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npudoctor.check.api import (
     Check,
+    Chip,
     Finding,
     Fix,
     Iterable,
@@ -36,21 +37,26 @@ _WORDS = ("Warning", "Alarm", "Critical", "UNKNOWN")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
-    """One finding for each chip that is not OK; Critical, or an alarm where the sum fails, is an error."""
-    for chip in chips(machine):
-        if chip.health == "OK":
-            continue
-        bad = chip.health == "Critical" or (chip.health == "Alarm" and _failed(machine))
+    """One finding for each word; Critical, or an alarm where the sum fails, is an error."""
+    for health in dict.fromkeys(chip.health for chip in chips(machine) if chip.health != "OK"):
+        ill = [chip for chip in chips(machine) if chip.health == health]
+        bad = health == "Critical" or (health == "Alarm" and _failed(machine))
         yield CHECK.found(
             Severity.ERROR if bad else Severity.WARNING,
             TITLE,
-            CAUSE if chip.health in _WORDS else GARBLED,
-            {"chip": f"{chip.npu}/{chip.chip}", "health": chip.health},
-            fixes=(Fix(FIX, (f"npu-smi info -t health -i {chip.npu} -c {chip.chip}",)),),
-            evidence=(
-                evidence("npu-smi info", f"NPU {chip.npu} chip {chip.chip} {chip.name}: {chip.health}"),
+            CAUSE if health in _WORDS else GARBLED,
+            {"chip": ", ".join(f"{c.npu}/{c.chip}" for c in ill), "health": health},
+            fixes=(Fix(FIX, tuple(f"npu-smi info -t health -i {c.npu} -c {c.chip}" for c in ill[:8])),),
+            evidence=tuple(
+                evidence("npu-smi info", f"NPU {c.npu} chip {c.chip} {c.name}: {health}{_error(machine, c)}")
+                for c in ill[:8]
             ),
         )
+
+
+def _error(machine: Machine, chip: Chip) -> str:
+    words = machine.npu_smi.errors.get((chip.npu, chip.chip))
+    return f", error {words}" if words else ""
 
 
 def _failed(machine: Machine) -> bool:

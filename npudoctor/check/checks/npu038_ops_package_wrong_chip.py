@@ -12,10 +12,10 @@ from npudoctor.check.api import (
     Tables,
     Text,
     cann_in_use,
-    families,
     chips,
     device_works,
     evidence,
+    families,
     ops_package,
     value,
 )

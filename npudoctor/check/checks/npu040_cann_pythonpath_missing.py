@@ -59,6 +59,7 @@ CHECK = Check(
     Text("CANN's Python folders are on PYTHONPATH", "CANN 的 Python 目录在 PYTHONPATH 中"),
     needs=("env", "cann.installs", "python.packages"),
     run=run,
+    explained_by=("NPU031", "NPU032", "NPU034"),
     applies=lambda m: m.cann.active() is not None,
     sources=(
         "https://github.com/Ascend/pytorch/issues/29",

@@ -62,6 +62,7 @@ CHECK = Check(
     Text("torch_npu supports this Python", "torch_npu 支持当前 Python"),
     needs=("python.version", "python.packages"),
     run=run,
+    explained_by=("NPU072",),
     applies=lambda m: m.python.first("torch-npu") is not None,
     sources=("https://github.com/Ascend/pytorch/blob/master/COMPATIBILITY.md",),
 )

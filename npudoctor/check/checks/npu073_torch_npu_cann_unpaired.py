@@ -18,7 +18,9 @@ from npudoctor.check.api import (
     cann_in_use,
     device_works,
     evidence,
+    python_minor,
     relation_to,
+    set_fixes,
 )
 
 TITLE = Text(
@@ -66,6 +68,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             "weak": row.provenance.confidence,
         },
         fixes=(
+            *set_fixes(machine, tables, cann=install.version, python=python_minor(machine) or None),
             Fix(
                 FIX, (f"npudoctor pair --cann {install.version}", f"npudoctor pair --torch-npu {npu.version}")
             ),
@@ -83,6 +86,7 @@ CHECK = Check(
     Text("torch_npu and CANN are a pair", "torch_npu 与 CANN 配套"),
     needs=("python.packages", "cann.installs"),
     run=run,
+    explained_by=("NPU034",),
     applies=lambda m: m.python.first("torch-npu") is not None and cann_in_use(m) is not None,
     sources=("https://github.com/Ascend/pytorch/blob/master/COMPATIBILITY.md",),
 )

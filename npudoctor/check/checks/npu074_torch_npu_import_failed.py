@@ -10,14 +10,28 @@ from npudoctor.check.api import (
     Fix,
     Iterable,
     Machine,
+    Relation,
     Severity,
     Tables,
     Text,
+    cann_in_use,
     evidence,
+    package,
+    pip_pair,
+    relation_to,
+    torch_npu_version,
     value,
 )
 
 TITLE = Text("torch_npu cannot be imported: {error}", "无法导入 torch_npu：{error}")
+DEFECT = Text(
+    "the build itself is at fault, or of another torch: if torch and torch_npu are a listed pair, "
+    "the next post release of the same torch is the way out",
+    "该构建本身有缺陷，或属于另一 torch 版本：若二者是已列出的配套，请改用同一 torch 的下一个 post 版本",
+)
+POST = Text(
+    "install the next release of torch_npu for the same torch", "安装同一 torch 的下一个 torch_npu 版本"
+)
 _RULES = (
     (
         re.compile(
@@ -134,12 +148,7 @@ _RULES = (
     ),
     (
         re.compile(r"AttributeError: (?:partially initialized )?module 'torch"),
-        Text(
-            "the build itself is at fault, or of another torch: if torch and torch_npu are a listed pair, "
-            "the next post release of the same torch is the way out",
-            "该构建本身有缺陷，或属于另一 torch 版本："
-            "若二者是已列出的配套，请改用同一 torch 的下一个 post 版本",
-        ),
+        DEFECT,
         Text(
             "install a later post release of torch_npu for the same torch (now {version})",
             "为同一 torch 安装更新的 torch_npu post 版本（当前 {version}）",
@@ -172,8 +181,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     seen = value(machine.probes.torch_npu)
     if seen is None or seen.ok:
         return
-    package = machine.python.first("torch-npu")
-    version = package.version if package else "?"
+    version = torch_npu_version(machine) or "?"
     words = seen.error or (f"signal {seen.signal}" if seen.signal else f"exit {seen.exit}")
     cause, fix = _explain(seen.error, bool(seen.signal))
     yield CHECK.found(
@@ -181,11 +189,26 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         cause,
         {"error": words, "version": version, "signal": seen.signal},
-        fixes=(fix,),
+        fixes=(*_later_posts(machine, tables, cause), fix),
         evidence=(
             evidence("import torch_npu", words),
             *(evidence("output", line) for line in seen.tail[-3:] if line.strip() not in words),
         ),
+    )
+
+
+def _later_posts(machine: Machine, tables: Tables, cause: Text) -> tuple[Fix, ...]:
+    """The next releases for the same torch, when the build itself may be at fault."""
+    torch, version = machine.python.first("torch"), torch_npu_version(machine)
+    if cause is not DEFECT or torch is None or version is None:
+        return ()
+    later = [
+        row for row in tables.rows_for_torch(torch.version) if row.on_index and row.version > package(version)
+    ]
+    install = cann_in_use(machine)
+    fitting = [r for r in later if install and relation_to(tables, r, install) is not Relation.OUTSIDE]
+    return tuple(
+        Fix(POST, pip_pair(machine, row.torch, row.torch_npu)) for row in (fitting or later)[::-1][:1]
     )
 
 

@@ -7,27 +7,24 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from npudoctor.machine import layout
 from npudoctor.machine.facts import Absent, Cann, CannInstall, Known, Leaf, VersionInfo, decided, value
 from npudoctor.machine.host import Host
 from npudoctor.machine.leaves import leaf_of
 from npudoctor.machine.parsers import version_info as parse
 from npudoctor.machine.probe import Probe, Settings
 
-_ARCHES = ("aarch64-linux", "x86_64-linux")
-_PARTS = ("runtime", "compiler", "opp", "lib64", "toolkit", "python")
-_COMPONENTS = ("toolkit", "compiler", "runtime", "opp")
-KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel"
-
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Cann:
     """Look in the places of both directory generations and wherever the variables point."""
     environ: Mapping[str, str] = value(known["env"], {})
     libraries = _library_path(host, environ)
-    installs, unclear = _installs(host, _candidates(host, environ, libraries, known["driver"].root))
+    places, unseen = _candidates(host, environ, libraries, known["driver"].root)
+    installs, unclear = _installs(host, places)
     found: Leaf[tuple[CannInstall, ...]] = (
         Known(tuple(installs), ", ".join(i.home for i in installs))
         if installs
-        else (unclear or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
+        else (unclear or unseen or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
     )
     home = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
     return Cann(
@@ -51,23 +48,30 @@ def _library_path(host: Host, environ: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def _candidates(host: Host, environ: Mapping[str, str], libraries: list[str], root: str) -> list[str]:
+def _candidates(
+    host: Host, environ: Mapping[str, str], libraries: list[str], root: str
+) -> tuple[list[str], Leaf[Any] | None]:
+    """Folders that may be a CANN home, and the first folder that could not be looked into."""
     places = [environ.get("ASCEND_HOME_PATH", ""), environ.get("ASCEND_TOOLKIT_HOME", "")]
     places += [
         posixpath.dirname(p.rstrip("/"))
         for p in libraries
         if p.rstrip("/").endswith("/lib64") and "/driver" not in p and "/atb" not in p
     ]
+    unseen: Leaf[Any] | None = None
     for base in dict.fromkeys([f"{environ.get('HOME', '')}/Ascend", root, "/usr/local/Ascend"]):
         if not base.startswith("/") or base == "/Ascend":
             continue
-        names = host.list(base).data or ()
+        listing = leaf_of(host.list(base))
+        if not decided(listing):
+            unseen = unseen or listing
+        names = value(listing, ())
         places += [f"{base}/{n}" for n in names if n == "cann" or n.startswith("cann-")]
-        for product in ("ascend-toolkit", "nnae", "nnrt"):
+        for product in layout.places("cann.product_folder"):
             if product in names:
                 versions = host.list(f"{base}/{product}").data or ()
                 places += [f"{base}/{product}/{v}" for v in versions if v == "latest" or v[:1].isdigit()]
-    return [p.rstrip("/") for p in dict.fromkeys(places) if p.startswith("/")]
+    return [p.rstrip("/") for p in dict.fromkeys(places) if p.startswith("/")], unseen
 
 
 def _installs(host: Host, places: list[str]) -> tuple[list[CannInstall], Any]:
@@ -93,7 +97,8 @@ def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall 
     info, place = _version(host, home, inside)
     if info is None:
         return None
-    chips = leaf_of(host.list(f"{home}/{KERNELS}"), lambda ns: tuple(n for n in ns if n.startswith("ascend")))
+    kernels = host.list(f"{home}/{layout.place('cann.kernels')}")
+    chips = leaf_of(kernels, lambda names: tuple(n for n in names if n.startswith("ascend")))
     return CannInstall(
         home=home,
         version=info.version,
@@ -105,7 +110,7 @@ def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall 
         chips=value(chips, ()),
         ops_known=decided(chips),
         info=info,
-        parts=frozenset(p for p in _PARTS if p in inside),
+        parts=frozenset(p for p in layout.places("cann.part") if p in inside),
         aliases=tuple(n for n in names if n != home),
     )
 
@@ -114,7 +119,7 @@ def _version(host: Host, home: str, inside: set[str]) -> tuple[VersionInfo | Non
     """The first version file that parses: install info, version.cfg, then the components' own files."""
     places = [
         (f"{home}/{arch}/ascend_toolkit_install.info", parse.cann_install_info)
-        for arch in _ARCHES
+        for arch in layout.places("cann.arch_folder")
         if arch in inside
     ]
     places += [
@@ -124,11 +129,12 @@ def _version(host: Host, home: str, inside: set[str]) -> tuple[VersionInfo | Non
     ]
     if "version.cfg" in inside:
         places.append((f"{home}/version.cfg", parse.version_cfg))
-    for part in _COMPONENTS:
+    for part in layout.places("cann.component"):
         if part in inside:
             places.append((f"{home}/{part}/version.info", parse.component_info))
     if "share" in inside:
-        places += [(f"{home}/share/info/{part}/version.info", parse.component_info) for part in _COMPONENTS]
+        names = layout.places("cann.component")
+        places += [(f"{home}/share/info/{n}/version.info", parse.component_info) for n in names]
     for path, reader in places:
         found = value(leaf_of(host.read(path), reader))
         if found is not None:
@@ -162,7 +168,7 @@ def _nnal(host: Host, environ: Mapping[str, str], root: str) -> Leaf[tuple[str, 
     leaves = []
     bases = [f"{environ.get('HOME', '')}/Ascend", root, "/usr/local/Ascend"]
     for base in dict.fromkeys(b for b in bases if b.startswith("/") and b != "/Ascend"):
-        atb = f"{base}/nnal/atb"
+        atb = f"{base}/{layout.place('nnal.atb')}"
         leaves.append(
             leaf_of(
                 host.read(f"{atb}/latest/version.info"),
@@ -186,7 +192,8 @@ def _homes_on_path(
     if not decided(environ):
         return environ  # type: ignore[return-value]
     homes = {name: i.home for i in installs for name in (i.home, *i.aliases)}
-    homes.update({f"{name}/{arch}": home for name, home in list(homes.items()) for arch in _ARCHES})
+    arches = layout.places("cann.arch_folder")
+    homes.update({f"{name}/{arch}": home for name, home in list(homes.items()) for arch in arches})
     parents = [posixpath.dirname(p.rstrip("/")) for p in libraries if p.rstrip("/").endswith("/lib64")]
     return Known(tuple(dict.fromkeys(homes[p] for p in parents if p in homes)), "LD_LIBRARY_PATH")
 

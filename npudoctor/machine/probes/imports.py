@@ -53,6 +53,8 @@ def _with_backend(host: Host, settings: Settings) -> Probes:
     torch, torch_npu = _import(seen, "torch"), _import(seen, "torch_npu")
     if all(isinstance(leaf, Known) and leaf.value.ok for leaf in (torch, torch_npu)):
         return Probes(torch, torch, torch_npu, _compute(seen))
+    if seen.error == TIMEOUT:  # a second child would only hang as long again
+        return Probes(torch, torch, torch_npu, TimedOut(seen.target, "stopped while importing"))
     plain = _run(
         host, settings, PLAIN, "imports", ("torch", "torch_npu"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     )

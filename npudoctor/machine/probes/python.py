@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from npudoctor.machine.children import source
-from npudoctor.machine.facts import Distribution, Known, Python
-from npudoctor.machine.host import Command, Host
+from npudoctor.machine.facts import Distribution, Known, Python, Unknown, Unparsed
+from npudoctor.machine.host import Command, Host, Observation
 from npudoctor.machine.leaves import failed
 from npudoctor.machine.parsers.marks import marks
 from npudoctor.machine.probe import Probe, Settings
@@ -22,10 +22,7 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Python:
     seen = host.run(Command(LABEL, argv, _TIMEOUT_S))
     told = marks((seen.data or {}).get("stdout", ""))
     if not seen.ok or not told:
-        from npudoctor.machine.facts import Unparsed
-
-        words = (seen.data or {}).get("stderr", "")
-        missing = failed(seen, settings.python) if not seen.ok else Unparsed(settings.python, words[-300:])
+        missing = _why(seen, settings.python)
         return Python(executable=settings.python, version=missing, packages=missing)
     facts = told[-1]
     packages = {
@@ -42,6 +39,14 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Python:
         soabi=str(facts.get("soabi", "")),
         packages=Known(packages, f"{place}: package metadata"),
     )
+
+
+def _why(seen: Observation, python: str) -> Unknown:
+    """No interpreter, no facts: a missing one is unknown, and never "nothing is installed"."""
+    if seen.ok:
+        return Unparsed(python, (seen.data or {}).get("stderr", "")[-300:])
+    leaf = failed(seen, python)
+    return leaf if isinstance(leaf, Unknown) else Unknown(python, "no such file")
 
 
 def _distribution(name: str, data: Mapping[str, Any]) -> Distribution:

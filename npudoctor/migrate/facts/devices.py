@@ -1,4 +1,4 @@
-"""Where a project produces device strings, which modules use torch, and who defines a `cuda` method."""
+"""Where a project produces device strings, and who defines a `cuda` method."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ class DeviceFacts:
     """What one module says about devices.
 
     Attributes:
-        imports_torch: the module imports torch.
         produces: name that carries a device (`device`, `rl_device`) -> words it is given here
             (`cuda`, `npu`, `cpu`). Configuration files are entered in the same form.
         cuda_methods: classes that define their own `cuda` method.
     """
 
-    imports_torch: bool = False
     produces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cuda_methods: tuple[str, ...] = ()
 
@@ -40,7 +38,7 @@ def summarise(ctx: ModuleContext) -> DeviceFacts:
         if isinstance(member, ast.FunctionDef) and member.name == "cuda"
     ]
     words = {name: tuple(sorted(found)) for name, found in sorted(produces.items())}
-    return DeviceFacts(ctx.imports_torch, words, tuple(methods))
+    return DeviceFacts(words, tuple(methods))
 
 
-FACT = Fact("devices", ("cuda", "npu"), summarise)
+FACT = Fact("devices", ("cuda", '"npu', "'npu"), summarise)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter
+from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter, throttled
 from npudoctor.migrate.project import Fact
 
 if TYPE_CHECKING:
@@ -18,7 +18,58 @@ if TYPE_CHECKING:
 
 # Names of containers, arrays and files that a project may also define; calls to them prove nothing.
 _COMMON = frozenset(
-    ["append", "extend", "add", "get", "set", "pop", "update", "items", "keys", "values", "copy", "close", "open", "read", "write", "save", "load", "reset", "step", "sum", "mean", "max", "min", "std", "any", "all", "log", "info", "print", "join", "split", "format", "insert", "remove", "clear", "index", "count", "sort", "__init__", "to", "cpu", "cuda", "numpy", "item", "tolist", "detach", "train", "eval", "parameters", "state_dict"]
+    [
+        "append",
+        "extend",
+        "add",
+        "get",
+        "set",
+        "pop",
+        "update",
+        "items",
+        "keys",
+        "values",
+        "copy",
+        "close",
+        "open",
+        "read",
+        "write",
+        "save",
+        "load",
+        "reset",
+        "step",
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "std",
+        "any",
+        "all",
+        "log",
+        "info",
+        "print",
+        "join",
+        "split",
+        "format",
+        "insert",
+        "remove",
+        "clear",
+        "index",
+        "count",
+        "sort",
+        "__init__",
+        "to",
+        "cpu",
+        "cuda",
+        "numpy",
+        "item",
+        "tolist",
+        "detach",
+        "train",
+        "eval",
+        "parameters",
+        "state_dict",
+    ]
 )
 
 
@@ -44,7 +95,9 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
     calls: dict[str, set[str]] = {}
     for call in ctx.nodes(ast.Call):
         name, function = callee_name(call), ctx.enclosing_function(call)
-        if name and name not in _COMMON and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if name and name not in _COMMON and not throttled(ctx, call):
             calls.setdefault(function.name, set()).add(name)
     return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}) if hot or calls else None
 

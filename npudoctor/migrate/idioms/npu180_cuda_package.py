@@ -22,6 +22,8 @@ _MESSAGE = Message(
 def run(view: View, settings: Settings) -> Iterator[Change]:
     """Report each package of the table."""
     known = packages()
+    if any(r.name.startswith("nvidia-") for r in view.requirements):
+        known.pop("triton", None)  # a lock file of a CUDA torch: NPU176 speaks of all that it pulled in
     for requirement in view.requirements:
         row = known.get(re.sub(r"-cu\w*$|-cuda\w*$", "", requirement.name)) or known.get(requirement.name)
         if row is not None:

@@ -15,6 +15,7 @@ from npudoctor.migrate.engine import FileResult
 from npudoctor.migrate.project import ProjectIndex
 from npudoctor.migrate.settings import Settings
 from npudoctor.migrate.source import Source
+from npudoctor.migrate.view import View
 
 Migrate = Callable[[str, str, Settings, ProjectIndex], FileResult]
 Facts = Callable[[str, str], Mapping[str, Any]]
@@ -35,6 +36,7 @@ class Language:
         migrate: `(text, path, settings, project)` -> result; never raises for bad input.
         facts: `(text, path)` -> facts for the index of the project.
         indexed: whether `facts` has something to say in this kind of file.
+        view: `(text, path)` -> what idioms see; None for kinds that hold Python.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Language:
     migrate: Migrate
     facts: Facts = _no_facts
     indexed: bool = False
+    view: Callable[[str, str], View] | None = None
 
 
 @functools.cache
@@ -61,7 +64,7 @@ def _words() -> re.Pattern[bytes]:
     from npudoctor.migrate.idioms import npu178_nvidia_command as commands
     from npudoctor.migrate.idioms import npu180_cuda_package as packages
 
-    words = {"cuda", "nvidia", "nccl", "gpu", "torch", "cublas", "cu1", "npudoctor"}
+    words = {"cuda", "npu", "nvidia", "nccl", "gpu", "torch", "cublas", "cu1", "npudoctor"}
     words |= set(packages.packages()) | set(commands.TOOLS)
     spelled = sorted(re.escape(word).replace(r"\-", "[-_.]") for word in words)
     return re.compile("|".join(spelled).encode("ascii"), re.IGNORECASE)

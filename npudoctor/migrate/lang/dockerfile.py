@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from npudoctor.migrate import filetypes, source
 from npudoctor.migrate.engine import FileResult
 from npudoctor.migrate.idioms import scan
+from npudoctor.migrate.idioms.devices import device_facts
 from npudoctor.migrate.lang import Language, wanted_words
 from npudoctor.migrate.lang.shellwords import add_command, read_commands
 from npudoctor.migrate.project import ProjectIndex
@@ -106,4 +108,9 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
     return scan(view(text, path), settings)
 
 
-LANGUAGE = Language(filetypes.DOCKERFILE, source.decode_text, wanted_words, migrate)
+def facts(text: str, path: str) -> Mapping[str, Any]:
+    """Where the file names a device."""
+    return device_facts(view(text, path))
+
+
+LANGUAGE = Language(filetypes.DOCKERFILE, source.decode_text, wanted_words, migrate, facts, True, view)

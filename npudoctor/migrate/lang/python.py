@@ -12,9 +12,11 @@ from npudoctor.migrate.lang import Language
 @functools.cache
 def trigger() -> re.Pattern[bytes]:
     """Matches when a rule, a fact or a suppression may have something to say."""
-    words = {word for rule in engine.all_rules() for word in rule.triggers}
+    triggers = [t for rule in engine.all_rules() for t in rule.triggers]
+    # Of literals that are all needed, the longest is the rarest.
+    words = {t if isinstance(t, str) else max(t, key=len) for t in triggers}
     words |= {word for fact in project.all_facts() for word in fact.triggers}
-    words.add("npudoctor")
+    words |= {"npudoctor", "import torch", "from torch"}
     return re.compile(b"|".join(re.escape(word.encode("utf-8")) for word in sorted(words)))
 
 

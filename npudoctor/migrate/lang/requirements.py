@@ -50,4 +50,4 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
     return scan(view(text, path), settings)
 
 
-LANGUAGE = Language(filetypes.REQUIREMENTS, source.decode_text, wanted_words, migrate)
+LANGUAGE = Language(filetypes.REQUIREMENTS, source.decode_text, wanted_words, migrate, view=view)

@@ -64,9 +64,11 @@ def add_command(view: View, words: Iterable[Word]) -> None:
 
 def requirement_of(word: Word) -> Requirement | None:
     """The package that a word such as `torch==2.1.0+cu118` or `flash_attn` asks for."""
-    match = _REQUIREMENT.match(word.text.split(";")[0].strip())
+    text = word.text.split(";")[0].rstrip()
+    match = _REQUIREMENT.match(text)
     if match is None:
         return None
+    word = word.part(0, len(text))
     name = re.sub(r"[-_.]+", "-", match.group(1)).lower()
     return Requirement(name, (match.group(3) or "").strip(), word)
 
@@ -89,7 +91,7 @@ def _installs(view: View, words: list[Word]) -> None:
 _OPTIONS_WITH_VALUE = frozenset(
     ("-r", "-c", "-i", "-f", "-t", "-n", "-p", "--requirement", "--constraint", "--index-url",
      "--extra-index-url", "--find-links", "--target", "--channel", "--name", "--prefix", "--index",
-     "--group", "--python")
+     "--group", "--python", "-E", "--extras", "--extra", "--with", "--without", "--only")
 )
 
 

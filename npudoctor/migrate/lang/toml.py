@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from npudoctor.migrate import filetypes, source
 from npudoctor.migrate.engine import FileResult
 from npudoctor.migrate.idioms import scan
+from npudoctor.migrate.idioms.devices import device_facts
 from npudoctor.migrate.lang import Language, wanted_words
 from npudoctor.migrate.lang.flow import read_flow
 from npudoctor.migrate.lang.shellwords import requirement_of
@@ -102,4 +105,9 @@ def _valid(text: str) -> bool:
     return True
 
 
-LANGUAGE = Language(filetypes.TOML, source.decode_text, wanted_words, migrate)
+def facts(text: str, path: str) -> Mapping[str, Any]:
+    """Where the file names a device."""
+    return device_facts(view(text, path))
+
+
+LANGUAGE = Language(filetypes.TOML, source.decode_text, wanted_words, migrate, facts, True, view)

@@ -7,11 +7,14 @@ never rewritten.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from npudoctor.migrate import filetypes, source
 from npudoctor.migrate.engine import FileResult
 from npudoctor.migrate.idioms import scan
+from npudoctor.migrate.idioms.devices import device_facts
 from npudoctor.migrate.lang import Language, wanted_words
 from npudoctor.migrate.lang.flow import read_flow
 from npudoctor.migrate.lang.shellwords import read_commands
@@ -179,4 +182,9 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
     return scan(view(text, path), settings)
 
 
-LANGUAGE = Language(filetypes.YAML, source.decode_text, wanted_words, migrate)
+def facts(text: str, path: str) -> Mapping[str, Any]:
+    """Where the file names a device."""
+    return device_facts(view(text, path))
+
+
+LANGUAGE = Language(filetypes.YAML, source.decode_text, wanted_words, migrate, facts, True, view)

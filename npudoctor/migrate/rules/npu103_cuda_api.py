@@ -18,8 +18,11 @@ from npudoctor.migrate.api import (
     Severity,
     Text,
     change,
+    is_simulator_name,
+    literals,
     lookup_api,
     module_node,
+    name_of_target,
     resolved_api,
     role_of,
 )
@@ -69,6 +72,16 @@ _GRAPH = Message(
     ),
     severity=Severity.WARNING,
 )
+_TOGETHER = Message(
+    title=Text("`{path}` decides something that stayed", "`{path}` 所决定的内容保持不变"),
+    cause=Text(
+        "it guards a device string that was not proved to be torch's, or a GPU kernel; moving the question "
+        "alone would choose the wrong branch",
+        "它控制的设备字符串无法证明属于 torch，或是 GPU 核函数；只改判断会选错分支",
+    ),
+    fix=Text("change both by hand, or leave both", "请手工同时修改两处，或都保持不变"),
+    severity=Severity.WARNING,
+)
 _GRAPH_NAMES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
 _GRAPH_PARTNERS = frozenset({"Stream", "stream", "current_stream", "set_stream", "default_stream"})
 
@@ -111,6 +124,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         )
     elif _in_graph_block(ctx, node, api):
         yield change(ctx, node, message=_GRAPH, path=path)
+    elif _chooses_unknown(ctx, node):
+        yield change(ctx, node, message=_TOGETHER, path=path)
     elif not _chooses_simulator_device(ctx, node) and not _is_default_type(ctx, node):
         inner = module_node(ctx, node)
         if inner is not None:  # behind an alias, the import statement is what changes
@@ -132,14 +147,33 @@ def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
 def _chooses_simulator_device(ctx: ModuleContext, node: ast.AST) -> bool:
     """`sim_device="cuda:0" if torch.cuda.is_available() else "cpu"`: the question goes with the string."""
     for above in ctx.ancestors(node):
-        if isinstance(above, ast.IfExp):
-            words = [
-                n for n in ast.walk(above) if isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
-            ]
-            return bool(words) and all(role_of(ctx, word) is Role.DATA for word in words)
+        if isinstance(above, ast.keyword) and is_simulator_name(above.arg):
+            return True
+        if isinstance(above, ast.Assign):
+            return is_simulator_name(name_of_target(above.targets[0]))
         if isinstance(above, ast.stmt):
             return False
     return False
+
+
+def _chooses_unknown(ctx: ModuleContext, node: ast.AST) -> bool:
+    """The question of a ternary whose string stays, or of a switch for GPU kernels, must stay too."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.IfExp):
+            words = [w for w in literals(ctx) if w.word == "cuda" and _inside(ctx, w.node, above)]
+            if any(role_of(ctx, word.node) is Role.UNKNOWN for word in words):
+                return True
+        if isinstance(above, ast.BoolOp) and "triton" in ctx.text(above).lower():
+            return True
+        if isinstance(above, ast.Assign):
+            return "triton" in (name_of_target(above.targets[0]) or "").lower()
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
+def _inside(ctx: ModuleContext, node: ast.AST, outer: ast.AST) -> bool:
+    return node is outer or any(above is outer for above in ctx.ancestors(node))
 
 
 def _is_default_type(ctx: ModuleContext, node: ast.AST) -> bool:

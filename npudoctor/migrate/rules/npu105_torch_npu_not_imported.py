@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from npudoctor.migrate.api import (
     Change,
@@ -16,6 +16,7 @@ from npudoctor.migrate.api import (
     change,
     import_places,
     imports_npu,
+    top_import_place,
     uses_npu,
 )
 
@@ -42,4 +43,27 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(ctx, statement, Edit(offset, offset, text))
 
 
-RULE = Rule("NPU105", "torch-npu-not-imported", _MESSAGE, Safety.SAFE, ("cuda", "nccl"), (ast.Module,), run)
+def follows(ctx: ModuleContext, chosen: Sequence[tuple[str, Change]]) -> Iterator[Change]:
+    """The import in the same round as the change that makes the module need it."""
+    codes = {code for code, made in chosen if any("npu" in e.text for e in made.edits)}
+    if ctx.settings.portable or _MOVES_IMPORTS in codes or not codes & _NEED_IT:
+        return
+    if ctx.imports_torch and not imports_npu(ctx):
+        place = top_import_place(ctx)
+        if place is not None:
+            yield change(ctx, place[0], Edit(place[1], place[1], place[2]))
+
+
+# Rules whose rewrites bring the NPU into a module; comparisons and lists of choices do not.
+_NEED_IT = frozenset({"NPU101", "NPU102", "NPU103", "NPU107", "NPU112", "NPU114", "NPU116", "NPU139"})
+_MOVES_IMPORTS = "NPU104"
+RULE = Rule(
+    "NPU105",
+    "torch-npu-not-imported",
+    _MESSAGE,
+    Safety.SAFE,
+    ("cuda", "nccl"),
+    (ast.Module,),
+    run,
+    follows=follows,
+)

@@ -63,10 +63,18 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             continue
         name = carrier(ctx, side)
         if is_device(ctx, side) or (name is not None and is_fed(ctx, name)):
-            new = _edit(ctx, literal)
-            yield change(ctx, literal.node, *new)
+            if not (ctx.settings.portable and _knows_npu(ctx, literal)):
+                yield change(ctx, literal.node, *_edit(ctx, literal))
         elif name is not None:
             yield change(ctx, literal.node, message=_UNFED)
+
+
+def _knows_npu(ctx: ModuleContext, literal: Literal) -> bool:
+    """Whether the collection already lists an NPU beside it."""
+    above = ctx.parent(literal.node)
+    if not isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        return False
+    return any(isinstance(e, ast.Constant) and str(e.value).startswith("npu") for e in above.elts)
 
 
 def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:
@@ -80,8 +88,7 @@ def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:
     twin = text[:at] + "npu" + text[literal.end - start :]
     above = ctx.parent(literal.node)
     if isinstance(above, (ast.Tuple, ast.List, ast.Set)):
-        known = [e for e in above.elts if isinstance(e, ast.Constant) and str(e.value).startswith("npu")]
-        return [] if known else [Edit(end, end, f", {twin}")]
+        return [Edit(end, end, f", {twin}")]
     if isinstance(above, ast.Call):
         return [Edit(start, end, f"({text}, {twin})")]
     assert isinstance(above, ast.Compare)

@@ -5,7 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, can_pick, change
+from npudoctor.migrate.api import (
+    Change,
+    Edit,
+    Message,
+    ModuleContext,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    can_pick,
+    change,
+)
 
 _MESSAGE = Message(
     title=Text("`{code}` is always False on an NPU", "`{code}` 在 NPU 上始终为 False"),
@@ -17,6 +28,20 @@ _MESSAGE = Message(
 )
 
 
+_KERNEL = Message(
+    title=Text("`{code}` guards a GPU kernel", "`{code}` 用于保护 GPU 核函数"),
+    cause=Text(
+        "the module holds Triton kernels written for a GPU; saying npu here would let one run there",
+        "该模块包含面向 GPU 的 Triton 核函数；改为 npu 会让其在 NPU 上运行",
+    ),
+    fix=Text(
+        "keep it, so that the fallback is taken, until the kernel is ported to triton-ascend",
+        "在将核函数移植到 triton-ascend 之前请保持不变，以便走后备实现",
+    ),
+    severity=Severity.WARNING,
+)
+
+
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Rename the attribute where the module does not define one of that name itself."""
     assert isinstance(node, ast.Attribute)
@@ -25,6 +50,9 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     own = any(n.attr == "is_cuda" and isinstance(n.ctx, ast.Store) for n in ctx.nodes(ast.Attribute))
     defined = any(f.name == "is_cuda" for f in ctx.nodes(ast.FunctionDef))
     if own or defined or ctx.qualified_name(node) is not None:
+        return
+    if "triton" in ctx.imported_roots:
+        yield change(ctx, node, message=_KERNEL)
         return
     start, end = ctx.span(node)
     if not ctx.settings.portable:

@@ -66,10 +66,20 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     known = role is Role.PRODUCER or (
         role in (Role.COMPARISON, Role.CHOICES) and _about_backend(ctx, node, role)
     )
-    if known:
+    if known and not _has_twin(ctx, node, new):
         yield change(ctx, node, *_edits(ctx, node, new, role))
-    else:
+    elif not known:
         yield change(ctx, node, message=_LEFT)
+
+
+def _has_twin(ctx: ModuleContext, node: ast.Constant, new: str) -> bool:
+    """Whether the other half already stands beside it: `"hccl" if ... else "nccl"`, `["nccl", "hccl"]`."""
+    above = ctx.parent(node)
+    if isinstance(above, ast.IfExp):
+        return any(isinstance(e, ast.Constant) and e.value == new for e in (above.body, above.orelse))
+    if isinstance(above, (ast.List, ast.Tuple, ast.Set)):
+        return any(isinstance(e, ast.Constant) and e.value == new for e in above.elts)
+    return False
 
 
 def _about_backend(ctx: ModuleContext, node: ast.Constant, role: Role) -> bool:
@@ -90,8 +100,7 @@ def _edits(ctx: ModuleContext, node: ast.Constant, new: str, role: Role) -> list
         return [Edit(start, end, twin)]
     above = ctx.parent(node)
     if isinstance(above, (ast.List, ast.Tuple, ast.Set)):
-        known = any(isinstance(e, ast.Constant) and e.value == new for e in above.elts)
-        return [] if known else [Edit(end, end, f", {twin}")]
+        return [Edit(end, end, f", {twin}")]
     if role is Role.COMPARISON or not can_pick(ctx) or isinstance(above, ast.IfExp):
         return []
     return [Edit(start, end, f'{twin} if accelerator_type == "npu" else {text}')]

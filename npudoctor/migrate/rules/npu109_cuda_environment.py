@@ -38,6 +38,18 @@ _VALUE = Message(
 )
 
 
+_SEVERAL = Message(
+    title=_MESSAGE.title,
+    cause=Text(
+        "the module handles the variables of several vendors; {new} is one more case, not a replacement",
+        "该模块同时处理多家厂商的变量；{new} 应作为新增情形，而不是替换",
+    ),
+    fix=Text("add a case for {new}", "请为 {new} 增加一种情形"),
+    severity=Severity.WARNING,
+)
+_OTHER_VENDORS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
 @functools.cache
 def _rows() -> Mapping[str, Mapping[str, str]]:
     return {row["name"]: row for row in tables.load("migrate_environment").rows}
@@ -65,6 +77,11 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(ctx, node, message=_report(name), name=name)
         return
     new = NEW_VISIBLE if name == VISIBLE else _rows()[name]["counterpart"]
+    if new in ctx.original.source or (ctx.settings.portable and new in ctx.text(ctx.statement(node))):
+        return  # the module speaks of both: it chooses itself
+    if any(other in ctx.source for other in _OTHER_VENDORS):
+        yield change(ctx, node, message=_SEVERAL, name=name, new=new)
+        return
     bad = _bad_value(ctx, node) if name == VISIBLE else None
     if bad is not None:
         yield change(ctx, bad, message=_VALUE, name=name, new=new)
@@ -121,5 +138,11 @@ def _both(ctx: ModuleContext, node: ast.Constant, twin: str) -> list[Edit]:
 
 
 RULE = Rule(
-    "NPU109", "cuda-environment", _MESSAGE, Safety.SAFE, ("CUDA", "NCCL", "CUBLAS"), (ast.Constant,), run
+    "NPU109",
+    "cuda-environment",
+    _MESSAGE,
+    Safety.SAFE,
+    ("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_"),
+    (ast.Constant,),
+    run,
 )

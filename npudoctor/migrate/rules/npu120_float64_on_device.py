@@ -97,7 +97,14 @@ RULE = Rule(
     "float64-on-device",
     _MESSAGE,
     Safety.MANUAL,
-    ("float64", "double", "Double", "complex", "cfloat", "from_numpy"),
+    (
+        ("float64", "torch"),
+        "DoubleTensor",
+        "torch.double",
+        ("complex", "torch"),
+        ("from_numpy", "cuda"),
+        ("from_numpy", "npu"),
+    ),
     (ast.Call,),
     run,
 )

@@ -70,7 +70,7 @@ RULE = Rule(
     "torch-compile",
     _MESSAGE,
     Safety.MANUAL,
-    ("compile",),
+    ("torch.compile", ("compile", "from torch import")),
     (ast.Call, ast.FunctionDef, ast.AsyncFunctionDef),
     run,
 )

@@ -26,7 +26,7 @@ def _rows() -> Mapping[str, Mapping[str, str]]:
 def _message(module: str, guarded: bool) -> Message:
     row = _rows()[module]
     en, zh = (row[k].replace("{", "{{").replace("}", "}}") for k in ("note_en", "note_zh"))
-    severity = Severity.NOTE if guarded else Severity.WARNING
+    severity = Severity.NOTE if guarded or row["kind"] == "plugin" else Severity.WARNING
     if row["kind"] == "simulator":
         title = Text("{module} needs an NVIDIA GPU", "{module} 需要 NVIDIA GPU")
         severity = Severity.ERROR
@@ -45,9 +45,17 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
         names = [node.module]
     for module in dict.fromkeys(name.split(".")[0] for name in names):
-        if module in _rows():
+        if module in _rows() and not _said_before(ctx, node, module):
             guarded = isinstance(ctx.parent(node), ast.Try)
             yield change(ctx, node, message=_message(module, guarded), module=module)
+
+
+def _said_before(ctx: ModuleContext, node: ast.AST, module: str) -> bool:
+    """Whether a library with an Ascend plugin, or a kernel language, was already reported in this module."""
+    if _rows()[module]["kind"] not in ("plugin", "kernel"):
+        return False
+    said: dict[str, ast.AST] = ctx.memo.setdefault("said modules", {})
+    return said.setdefault(module, node) is not node
 
 
 RULE = Rule(
@@ -55,7 +63,7 @@ RULE = Rule(
     "cuda-only-library",
     _MESSAGE,
     Safety.MANUAL,
-    tuple(sorted(_rows())),
+    tuple(f"{word} {module}" for module in sorted(_rows()) for word in ("import", "from")),
     (ast.Import, ast.ImportFrom),
     run,
     also_dual=True,

@@ -47,4 +47,4 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(ctx, node)
 
 
-RULE = Rule("NPU125", "fork-after-device", _MESSAGE, Safety.MANUAL, ("fork",), (ast.Call,), run)
+RULE = Rule("NPU125", "fork-after-device", _MESSAGE, Safety.MANUAL, ('"fork"', "'fork'"), (ast.Call,), run)

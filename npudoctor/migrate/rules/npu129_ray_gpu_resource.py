@@ -37,4 +37,12 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(ctx, key)
 
 
-RULE = Rule("NPU129", "ray-gpu-resource", _MESSAGE, Safety.MANUAL, ("ray",), (ast.keyword, ast.Dict), run)
+RULE = Rule(
+    "NPU129",
+    "ray-gpu-resource",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("num_gpus", '"GPU"', "'GPU'"),
+    (ast.keyword, ast.Dict),
+    run,
+)

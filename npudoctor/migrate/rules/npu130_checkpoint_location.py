@@ -15,6 +15,7 @@ from npudoctor.migrate.api import (
     argument,
     change,
     has_spread,
+    uses_accelerator,
 )
 
 _MESSAGE = Message(
@@ -33,12 +34,18 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """A call without map_location in a module that had CUDA before this run."""
     assert isinstance(node, ast.Call)
-    if ctx.called_name(node) not in ("torch.load", "torch.jit.load") or "cuda" not in ctx.original.source:
+    if ctx.called_name(node) not in ("torch.load", "torch.jit.load") or not uses_accelerator(ctx):
         return
     if argument(node, 1, "map_location") is None and not has_spread(node):
         yield change(ctx, node)
 
 
 RULE = Rule(
-    "NPU130", "checkpoint-location", _MESSAGE, Safety.MANUAL, ("torch.load", ".load("), (ast.Call,), run
+    "NPU130",
+    "checkpoint-location",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("cuda", ".npu", '"npu', "'npu"),
+    (ast.Call,),
+    run,
 )

@@ -7,7 +7,17 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from npudoctor import tables
-from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, Severity, Text, change
+from npudoctor.migrate.api import (
+    Change,
+    Message,
+    ModuleContext,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    change,
+    uses_accelerator,
+)
 
 _FALLBACK = Text(
     "the documents of torch_npu {versions} say that it may run on the CPU: each call then copies there and "
@@ -53,12 +63,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """One call, in a module that had CUDA before this run."""
     assert isinstance(node, ast.Call)
     path = ctx.called_name(node)
-    if (
-        path is None
-        or path not in _rows()
-        or path.endswith("DataParallel")
-        or "cuda" not in ctx.original.source
-    ):
+    if path is None or path not in _rows() or path.endswith("DataParallel") or not uses_accelerator(ctx):
         return
     row = _rows()[path]
     read = row["documented_for"].split()
@@ -70,7 +75,7 @@ RULE = Rule(
     "npu-operator-note",
     _MESSAGE,
     Safety.MANUAL,
-    tuple(sorted({name.rsplit(".", 1)[-1] for name in _rows()})),
+    ("cuda", ".npu", '"npu', "'npu"),
     (ast.Call,),
     run,
 )

@@ -88,4 +88,4 @@ def _on_device(ctx: ModuleContext, node: ast.expr) -> bool:
     return str(word).startswith(_MOVES) and ctx.is_tensor_like(value)
 
 
-RULE = Rule("NPU134", "mixed-devices", _MESSAGE, Safety.MANUAL, ("cuda",), (ast.BinOp,), run)
+RULE = Rule("NPU134", "mixed-devices", _MESSAGE, Safety.MANUAL, ("cuda", ".npu", '"npu'), (ast.BinOp,), run)

@@ -54,4 +54,12 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(ctx, node, message=_HAS)
 
 
-RULE = Rule("NPU138", "cuda-version", _MESSAGE, Safety.MANUAL, ("cuda",), (ast.Attribute, ast.Call), run)
+RULE = Rule(
+    "NPU138",
+    "cuda-version",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("version.cuda", "hasattr", "import version"),
+    (ast.Attribute, ast.Call),
+    run,
+)

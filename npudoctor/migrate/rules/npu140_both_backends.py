@@ -26,4 +26,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield Change(0, 0)
 
 
-RULE = Rule("NPU140", "both-backends", _MESSAGE, Safety.MANUAL, ("npu",), (ast.Module,), run, also_dual=True)
+RULE = Rule(
+    "NPU140",
+    "both-backends",
+    _MESSAGE,
+    Safety.MANUAL,
+    ('"npu', "'npu", ".npu", "npu_available", "torch_npu"),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

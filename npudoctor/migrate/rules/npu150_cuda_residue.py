@@ -47,6 +47,17 @@ _DYNAMIC = Message(
 )
 
 
+_STAR = Message(
+    title=Text("`{code}` may come from a star import", "`{code}` 可能来自星号导入"),
+    cause=Text(
+        "`from torch import *` hides where the name comes from, so it was not changed",
+        "`from torch import *` 使名称来源不明，因此未作修改",
+    ),
+    fix=Text("import the names you use, then migrate again", "请显式导入所用名称，然后重新迁移"),
+    severity=Severity.WARNING,
+)
+
+
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Literals of unknown role, and `torch.cuda` used as an object."""
     if not is_torch_project(ctx):
@@ -54,6 +65,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for literal in literals(ctx):
         if literal.word == "cuda" and _left_over(ctx, literal):
             yield change(ctx, literal.node)
+    if any(star.split(".")[0] == "torch" for star in ctx.names.star_imports):
+        for name in ctx.nodes(ast.Name):
+            if name.id == "cuda" and not ctx.bindings(name):
+                yield change(ctx, ctx.parent(name) or name, message=_STAR)
     for attribute in ctx.nodes(ast.Attribute):
         if (
             attribute.attr == "cuda"

@@ -9,8 +9,10 @@ from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, 
 from npudoctor.migrate.sync.collected import collected
 from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat
 
-_TITLE = by_heat("`{code}` waits for the device <when> to fill the list `{name}`",
-                 "`{code}` <when>等待设备，以填充列表 `{name}`")
+_TITLE = by_heat(
+    "`{code}` waits for the device <when> to fill the list `{name}`",
+    "`{code}` <when>等待设备，以填充列表 `{name}`",
+)
 _CAUSE = Text(
     "each scalar read drains the task queue and the stream, then copies one number; "
     "the list is only used after the loop",
@@ -26,7 +28,10 @@ _LEFT = Text(
     "请手工将读取移出循环：保存 detach 后的张量并一次读回，或降低读取频率",
 )
 _MESSAGE = Message(
-    Text("a scalar read fills a list in a loop", "循环中用标量读取填充列表"), _CAUSE, _FIX, sources=(SOURCE_SCALAR,)
+    Text("a scalar read fills a list in a loop", "循环中用标量读取填充列表"),
+    _CAUSE,
+    _FIX,
+    sources=(SOURCE_SCALAR,),
 )
 
 
@@ -36,5 +41,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT))
 
 
-RULE = Rule("NPU201", "item-list-in-loop", _MESSAGE, Safety.SAFE, (".item(", "float("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU201",
+    "item-list-in-loop",
+    _MESSAGE,
+    Safety.SAFE,
+    (".item(", "float("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

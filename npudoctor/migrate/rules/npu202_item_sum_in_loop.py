@@ -9,8 +9,9 @@ from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, 
 from npudoctor.migrate.sync.collected import collected
 from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat
 
-_TITLE = by_heat("`{code}` waits for the device <when> to add to `{name}`",
-                 "`{code}` <when>等待设备，以累加到 `{name}`")
+_TITLE = by_heat(
+    "`{code}` waits for the device <when> to add to `{name}`", "`{code}` <when>等待设备，以累加到 `{name}`"
+)
 _CAUSE = Text(
     "each scalar read drains the task queue and the stream, then copies one number; "
     "the sum is only used after the loop",
@@ -19,14 +20,18 @@ _CAUSE = Text(
 _FIX = Text(
     "collect the detached tensors, read them back once after the loop and add them on the host in the same "
     "order; adding tensors on the device would round to another number",
-    "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加；在设备上累加张量会得到不同的舍入结果",
+    "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加；"
+    "在设备上累加张量会得到不同的舍入结果",
 )
 _LEFT = Text(
-    "move the read out of the loop by hand: collect detached tensors, read them once, add them in the same order",
+    "move the read out of the loop by hand: collect detached tensors, read them once, add them in the "
+    "same order",
     "请手工将读取移出循环：收集 detach 后的张量，一次读回，并按相同顺序相加",
 )
 _MESSAGE = Message(
-    Text("a scalar read feeds a running sum in a loop", "循环中用标量读取做累加"), _CAUSE, _FIX,
+    Text("a scalar read feeds a running sum in a loop", "循环中用标量读取做累加"),
+    _CAUSE,
+    _FIX,
     sources=(SOURCE_SCALAR,),
 )
 
@@ -37,5 +42,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     return collected(ctx, "NPU202", True, (_TITLE, _CAUSE, _FIX, _LEFT))
 
 
-RULE = Rule("NPU202", "item-sum-in-loop", _MESSAGE, Safety.SAFE, (".item(", "float("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU202",
+    "item-sum-in-loop",
+    _MESSAGE,
+    Safety.SAFE,
+    (".item(", "float("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

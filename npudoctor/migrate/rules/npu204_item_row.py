@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
 from npudoctor.migrate.sync import hazards
@@ -13,17 +14,25 @@ from npudoctor.migrate.sync.forms import indent_of
 from npudoctor.migrate.sync.rows import NOT_PROVED, Row
 from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat, message
 
-_TITLE = by_heat("{reads} scalar reads in a row, each a transfer of its own, <when>",
-                 "连续 {reads} 次标量读取，每次单独传输（<when>）")
+_TITLE = by_heat(
+    "{reads} scalar reads in a row, each a transfer of its own, <when>",
+    "连续 {reads} 次标量读取，每次单独传输（<when>）",
+)
 _CAUSE = Text(
-    "every .item() is a blocking copy of one element with its own fixed cost; the first one already waits for all work",
+    "every .item() is a blocking copy of one element with its own fixed cost; the first one already waits "
+    "for all work",
     "每个 .item() 都是一次单元素阻塞拷贝，都有固定开销；第一次读取就已等待全部计算完成",
 )
-_FIX = Text("stack {joined} and read them with one .tolist(): the same numbers to the last bit",
-            "将 {joined} 堆叠后用一次 .tolist() 读回：数值逐位相同")
-_LEFT = Text("stack the values that share device and dtype and read them with one .tolist()",
-             "将设备和 dtype 相同的值堆叠，用一次 .tolist() 读回")
+_FIX = Text(
+    "stack {joined} and read them with one .tolist(): the same numbers to the last bit",
+    "将 {joined} 堆叠后用一次 .tolist() 读回：数值逐位相同",
+)
+_LEFT = Text(
+    "stack the values that share device and dtype and read them with one .tolist()",
+    "将设备和 dtype 相同的值堆叠，用一次 .tolist() 读回",
+)
 _MESSAGE = Message(Text("scalar reads in a row", "连续的标量读取"), _CAUSE, _LEFT, sources=(SOURCE_SCALAR,))
+_WIDTH = 110
 _TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding
 
 
@@ -34,7 +43,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for row in analysis.rows:
         edits, names = _join(analysis, row)
         heat = analysis.loops.of(row.first)
-        params = {"heat": heat.value, "joined": ", ".join(names)}
+        params: dict[str, Any] = {"heat": heat.value, "joined": ", ".join(names)}
         if edits:
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_SCALAR)
             yield change(ctx, row.joint[0].node, *edits, message=told, reads=len(row.joint), **params)
@@ -61,6 +70,12 @@ def _join(analysis: Analysis, row: Row) -> tuple[tuple[Edit, ...], list[str]]:
         edits.append(Edit(start, end, new[read.value.id]))  # type: ignore[attr-defined]
     start, _ = ctx.line_span(row.first.lineno)
     line = f"{indent}{', '.join(new.values())} = {torch}.stack(({', '.join(names)})).tolist()\n"
+    if len(line) > _WIDTH:
+        inner = indent + ("\t" if "\t" in indent else "    ")
+        line = (
+            f"{indent}{', '.join(new.values())} = {torch}.stack(\n"
+            f"{inner}({', '.join(names)})\n{indent}).tolist()\n"
+        )
     return (Edit(start, start, line), *edits), names
 
 

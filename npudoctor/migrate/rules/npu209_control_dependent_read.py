@@ -12,18 +12,26 @@ from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat, message
 
 _TITLE = by_heat("the host decides by `{code}` <when>", "主机<when>根据 `{code}` 做判断")
 _CAUSE = Text(
-    "a branch, a loop bound or a learning rate depends on the value, so the read cannot move without changing what runs",
+    "a branch, a loop bound or a learning rate depends on the value, so the read cannot move without "
+    "changing what runs",
     "分支、循环上界或学习率依赖该值，移动读取会改变程序行为",
 )
 _FIX = Text(
-    "decide less often if the method allows it: test the KL once per epoch, or keep the choice on the device with "
+    "decide less often if the method allows it: test the KL once per epoch, or keep the choice on the "
+    "device with "
     "torch.where",
     "若算法允许，请降低判断频率：每个 epoch 检查一次 KL，或用 torch.where 将选择留在设备上",
 )
-_INVARIANT = Text("the value does not change inside this loop: read it once before it",
-                  "该值在此循环内不变：请在循环之前读取一次")
-_MESSAGE = Message(Text("a device value decides what the host does", "设备值决定主机行为"), _CAUSE, _FIX,
-                   sources=(SOURCE_SCALAR,))
+_INVARIANT = Text(
+    "the value does not change inside this loop: read it once before it",
+    "该值在此循环内不变：请在循环之前读取一次",
+)
+_MESSAGE = Message(
+    Text("a device value decides what the host does", "设备值决定主机行为"),
+    _CAUSE,
+    _FIX,
+    sources=(SOURCE_SCALAR,),
+)
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -37,5 +45,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(ctx, read.node, message=told, heat=read.heat.value, reads=1)
 
 
-RULE = Rule("NPU209", "control-dependent-read", _MESSAGE, Safety.MANUAL, ("if ", "while ", "range("), (ast.Module,), run,
-            also_dual=True)
+RULE = Rule(
+    "NPU209",
+    "control-dependent-read",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("if ", "while ", "range("),
+    (ast.Module,),
+    run,
+    also_dual=True,
+)

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from npudoctor.migrate.sync.values import Values
 
 # They read their argument, or scale it into a new tensor; they never write to it.
-_READING_BUILTINS = frozenset(["print", "float", "int", "bool", "len", "isinstance", "str", "repr", "format", "type", "id"])
-_READING_METHODS = frozenset(["backward", "item", "tolist", "dim", "size", "numel", "scale", "manual_backward"])
+_READING_BUILTINS = frozenset(
+    ["print", "float", "int", "bool", "len", "isinstance", "str", "repr", "format", "type", "id"]
+)
+_READING_METHODS = frozenset(
+    ["backward", "item", "tolist", "dim", "size", "numel", "scale", "manual_backward"]
+)
 _READING_ATTRIBUTES = frozenset(["shape", "dtype", "device", "requires_grad", "grad_fn", "ndim", "is_leaf"])
 
 

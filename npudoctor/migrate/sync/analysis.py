@@ -14,6 +14,8 @@ from npudoctor.migrate.sync.catalogue import CONTROL, DEBUG, Catalogue, Read
 from npudoctor.migrate.sync.devices import Devices
 from npudoctor.migrate.sync.drain import Drain, Drains
 from npudoctor.migrate.sync.forms import ScalarRead
+from npudoctor.migrate.sync.hidden import Hidden, Wait
+from npudoctor.migrate.sync.hostbuffer import HostBuffers, Step
 from npudoctor.migrate.sync.index import Indices, Upload
 from npudoctor.migrate.sync.rows import Row, Rows
 from npudoctor.migrate.sync.values import Values
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 # Values that environments and NumPy hand out on the host.
-_HOST_WORDS = re.compile(r"\bnp\.|numpy|info|\['?[a-z]'?\]|\bdones?\b|\breward|\baction_space|\bobservation_space")
+_HOST_WORDS = re.compile(
+    r"\bnp\.|numpy|info|\['?[a-z]'?\]|\bdones?\b|\breward|\baction_space|\bobservation_space"
+)
 _TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
 
 
@@ -34,6 +38,11 @@ class Analysis:
         self.loops = Loops(ctx, heat_by_name(ctx.project))
         self.values = Values(ctx)
         self.devices = Devices(ctx, self.values)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the module is a test; tests are rewritten where that is safe, never reported."""
+        return _TESTS.search(self.ctx.path) is not None
 
     @functools.cached_property
     def drains(self) -> list[Drain]:
@@ -60,19 +69,33 @@ class Analysis:
     @functools.cached_property
     def reads(self) -> list[Read]:
         """Hot reads that no other rule tells of."""
-        if _TESTS.search(self.ctx.path):
+        if self.is_test:
             return []  # a test may read what it likes
         found = self._catalogue.find()
-        return [r for r in found if r.proved or self.may_be_tensor(ScalarRead(ast.Call(), r.value, "item"))]
+        return [r for r in found if r.proved or self.looks_like_tensor(r.value)]
 
     @functools.cached_property
     def copies(self) -> list[list[Read]]:
         """Copies to the host that stand in one block of something hot, two or more each."""
         groups: dict[ast.AST | None, list[Read]] = {}
         for read in self.reads:
-            if read.kind == "array" and read.use not in (DEBUG, CONTROL) and read.heat in (Heat.STEP, Heat.MINIBATCH):
+            if (
+                read.kind == "array"
+                and read.use not in (DEBUG, CONTROL)
+                and read.heat in (Heat.STEP, Heat.MINIBATCH)
+            ):
                 groups.setdefault(self.ctx.parent(self.ctx.statement(read.node)), []).append(read)
         return [group for group in groups.values() if len(group) > 1]
+
+    @functools.cached_property
+    def host_buffers(self) -> list[Step]:
+        """Per-step uploads into device buffers."""
+        return HostBuffers(self.ctx, self.loops, self.values, self.devices).find()
+
+    @functools.cached_property
+    def waits(self) -> list[Wait]:
+        """Hidden waits in hot places."""
+        return [] if self.is_test else Hidden(self.ctx, self.loops, self.values).find()
 
     def invariant(self, read: Read) -> bool:
         """Whether the value read does not change inside the loop around the read."""
@@ -85,12 +108,15 @@ class Analysis:
         """
         if self.values.of(read.value).tensor:
             return True
-        if read.form != "item" or not self.ctx.imports_torch or self.values.rivals:
+        return read.form == "item" and self.looks_like_tensor(read.value)
+
+    def looks_like_tensor(self, value: ast.expr) -> bool:
+        """Whether nothing speaks against `value`, of which `.item()` is asked, being a tensor."""
+        if not self.ctx.imports_torch or self.values.rivals:
             return False
-        if self.ctx.kind(read.value) not in (Kind.UNKNOWN, Kind.TENSOR):
+        if self.ctx.kind(value) not in (Kind.UNKNOWN, Kind.TENSOR):
             return False
-        text = ast.unparse(read.value)
-        return not _HOST_WORDS.search(text)
+        return not _HOST_WORDS.search(ast.unparse(value))
 
 
 def analyse(ctx: ModuleContext) -> Analysis:

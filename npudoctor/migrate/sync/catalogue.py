@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops
+from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_read
 from npudoctor.migrate.sync.values import Values
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 DEBUG, CONTROL, ENV_STEP, LOG, RETURN, VALUE = "debug", "control", "env-step", "log", "return", "value"
 
-_LOG = re.compile(r"(^|\.)(log\w*|add_scalars?|record|debug|info|warning|error|set_(description|postfix)|write|warn)$")
-_CHECKS = frozenset("torch.isnan torch.isinf torch.isfinite torch.equal torch.allclose torch.is_nonzero".split())
+_LOG = re.compile(
+    r"(^|\.)(log\w*|add_scalars?|record|debug|info|warning|error|set_(description|postfix)|write|warn)$"
+)
+_CHECKS = frozenset(
+    ["torch.isnan", "torch.isinf", "torch.isfinite", "torch.equal", "torch.allclose", "torch.is_nonzero"]
+)
 _FORMATS = frozenset({"builtins.print", "builtins.str", "builtins.repr", "builtins.format"})
 
 
@@ -58,22 +62,12 @@ class Catalogue:
         for node, value, kind in self._candidates():
             if node in self._claimed or node in found:
                 continue
-            heat = Heat.EPOCH if self._throttled(node) else self._loops.of(node)
+            heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
             if heat in (Heat.EPOCH, Heat.ONCE):
                 continue
             proved = self._values.of(value).tensor or kind == "array"
             found[node] = Read(node, value, kind, self._use(node), heat, proved)
         return sorted(found.values(), key=lambda read: self._ctx.span(read.node))
-
-    def _throttled(self, node: ast.expr) -> bool:
-        """Whether the place runs only now and then: `if step % 100 == 0:`."""
-        child: ast.AST = node
-        for above in self._ctx.ancestors(node):
-            if isinstance(above, ast.If) and child in above.body:
-                if any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):
-                    return True
-            child = above
-        return False
 
     # -- what reads ----------------------------------------------------------------------
 
@@ -95,11 +89,12 @@ class Catalogue:
         yield from self._conditions()
 
     def _conditions(self) -> Iterator[tuple[ast.expr, ast.expr, str]]:
-        for kind in (ast.If, ast.While, ast.IfExp, ast.Assert):
-            for node in self._ctx.nodes(kind):
-                for test in _terms(node.test):
-                    if self._values.of(test).tensor or self._ctx.called_name(test) in _CHECKS:
-                        yield test, test, "truth"
+        ctx = self._ctx
+        tests = [n.test for n in ctx.nodes(ast.If)] + [n.test for n in ctx.nodes(ast.While)]
+        tests += [n.test for n in ctx.nodes(ast.IfExp)] + [n.test for n in ctx.nodes(ast.Assert)]
+        for test in (term for whole in tests for term in _terms(whole)):
+            if self._values.of(test).tensor or ctx.called_name(test) in _CHECKS:
+                yield test, test, "truth"
 
     def _reads_tensor(self, read: ScalarRead) -> bool:
         return self._values.of(read.value).tensor or read.form == "item"
@@ -192,14 +187,19 @@ class Catalogue:
     def invariant_in(self, read: Read) -> ast.AST | None:
         """The loop in which the value read never changes by name, if there is one."""
         names = {n.id for n in ast.walk(read.value) if isinstance(n, ast.Name)}
-        calls = any(isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value))
+        calls = any(
+            isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value)
+        )
         loop = self._ctx.enclosing_loop(read.node)
         if loop is None or not names or calls:
             return None
         bound = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         written = {
-            n.value.id for n in ast.walk(loop)
-            if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)
+            n.value.id
+            for n in ast.walk(loop)
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.value, ast.Name)
+            and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
 
@@ -241,6 +241,9 @@ def _only_complains(statement: ast.If | ast.While) -> bool:
         if isinstance(inner, (ast.Raise, ast.Pass, ast.Assert)):
             continue
         call = inner.value if isinstance(inner, ast.Expr) else None
-        if not (isinstance(call, ast.Call) and re.search(r"print|log|warn|breakpoint|set_trace", ast.unparse(call.func))):
+        if not (
+            isinstance(call, ast.Call)
+            and re.search(r"print|log|warn|breakpoint|set_trace", ast.unparse(call.func))
+        ):
             return False
     return True

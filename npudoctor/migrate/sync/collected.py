@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.text import Text
-from npudoctor.migrate.api import Change, change
+from npudoctor.migrate.api import Change, Edit, change
 from npudoctor.migrate.loops import Heat
 from npudoctor.migrate.sync import defer
 from npudoctor.migrate.sync.analysis import Analysis, analyse
@@ -51,7 +51,7 @@ def _worth_telling(analysis: Analysis, drain: Drain) -> bool:
     return all(analysis.may_be_tensor(s.read) for s in drain.sites)
 
 
-def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple) -> Change:  # type: ignore[type-arg]
+def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple[Edit, ...]) -> Change:
     title, cause, fix, left = words
     first = drain.sites[0].read.node
     heat = analysis.loops.of(first)
@@ -59,9 +59,10 @@ def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple) -> Cha
         told = message(title[heat], cause, fix, heat, SOURCE_SCALAR)
     else:
         told = message(title[heat], drain.refusal or UNUSUAL, left, heat, SOURCE_SCALAR)
-    params = {**drain.params, "heat": heat.value, "reads": len(drain.sites)}
+    params: dict[str, Any] = {**drain.params, "heat": heat.value, "reads": len(drain.sites)}
     return change(analysis.ctx, first, *edits, message=told, **params)
 
 
-UNUSUAL = Text("left as it is: comments or line breaks stand inside the statement",
-               "保持原样：语句内部含有注释或续行")
+UNUSUAL = Text(
+    "left as it is: comments or line breaks stand inside the statement", "保持原样：语句内部含有注释或续行"
+)

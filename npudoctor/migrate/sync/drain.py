@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.names import Binding
 
-NOT_LOCAL = Text("the values do not go into a local variable that starts empty before the loop",
-                 "这些值没有存入循环前刚初始化的局部变量")
+NOT_LOCAL = Text(
+    "the values do not go into a local variable that starts empty before the loop",
+    "这些值没有存入循环前刚初始化的局部变量",
+)
 READ_INSIDE = Text("the loop also reads or changes `{name}`", "循环内还读取或修改了 `{name}`")
 NOT_TENSOR = Text("it is not proved that `{value}` is a tensor", "无法证明 `{value}` 是张量")
 DTYPE = Text("it is not proved that all values have one dtype class", "无法证明所有值的 dtype 类别相同")
 MIXED = Text("other values than scalar reads are collected too", "还收集了标量读取以外的值")
-ANNOTATED = Text("`{name}` is annotated, and tensors would not fit the annotation",
-                 "`{name}` 带有类型标注，张量不符合该标注")
+ANNOTATED = Text(
+    "`{name}` is annotated, and tensors would not fit the annotation",
+    "`{name}` 带有类型标注，张量不符合该标注",
+)
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,9 @@ class Drains:
         target = _appended_to(statement, node)
         if target is not None:
             return Site(read, target, statement)
-        if isinstance(above, ast.AugAssign) and isinstance(above.op, ast.Add) and above.value is node:
-            if isinstance(above.target, ast.Name):
-                return Site(read, above.target, above, is_sum=True)
+        adds = isinstance(above, ast.AugAssign) and isinstance(above.op, ast.Add) and above.value is node
+        if adds and isinstance(above, ast.AugAssign) and isinstance(above.target, ast.Name):
+            return Site(read, above.target, above, is_sum=True)
         if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add) and above.right is node:
             outer = self._ctx.parent(above)
             if isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(above.left, ast.Name):
@@ -137,7 +141,7 @@ class Drains:
         statement = self._ctx.statement(uses[0])
         target = _appended_to(statement, uses[0])
         body = getattr(self._ctx.parent(assign), "body", [])
-        if target is not None and assign in body and statement in body[body.index(assign):]:
+        if target is not None and assign in body and statement in body[body.index(assign) :]:
             yield Site(read, target, statement, via=assign)
 
     def _region(self, site: Site) -> LoopNode | None:
@@ -153,7 +157,7 @@ class Drains:
         """The last binding of the name in the block of `loop`, before it, if it starts empty."""
         scope = self._ctx.scope(site.target)
         block = _block_of(self._ctx.parent(loop), loop)
-        before = block[:block.index(loop)]
+        before = block[: block.index(loop)]
         for statement in reversed(before):
             here = [b for b in scope.bindings.get(site.target.id, ()) if b.node is statement]
             if here:
@@ -198,7 +202,9 @@ class Drains:
         )
 
     def _declared_elsewhere(self, scope: Scope, name: str) -> bool:
-        return any(name in other.outer and other.find(name) is scope for other in self._ctx.names.scopes.values())
+        return any(
+            name in other.outer and other.find(name) is scope for other in self._ctx.names.scopes.values()
+        )
 
     def _value_refusal(self, sites: tuple[Site, ...]) -> Text | None:
         values = [self.value_of(site) for site in sites]
@@ -237,9 +243,9 @@ class Drains:
 
     def _too_long(self, loop: LoopNode) -> Text | None:
         """Device scalars may pile up over one update, not over a whole training."""
-        steps = [n for n in ast.walk(loop) if isinstance(n, LOOPS) and self._loops.kind(n) is Heat.STEP]
-        if not steps:
+        if not self._loops.steps_inside(loop):
             return None
+        steps = [n for n in ast.walk(loop) if isinstance(n, LOOPS) and self._loops.kind(n) is Heat.STEP]
         if steps != [loop]:
             return hazards.WHOLE_TRAINING
         inner = self._ctx.enclosing_loop(loop) is not None

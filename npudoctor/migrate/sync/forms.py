@@ -33,13 +33,17 @@ def scalar_read(ctx: ModuleContext, node: ast.AST) -> ScalarRead | None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
         return ScalarRead(node, peel(node.func.value), "item")
-    if isinstance(node.func, ast.Name) and node.func.id in ("float", "int", "bool") and len(node.args) == 1:
-        if ctx.qualified_name(node.func) == f"builtins.{node.func.id}":
-            inner = scalar_read(ctx, node.args[0])
-            if inner is not None:
-                return None  # float(x.item()): the inner read is the one
-            return ScalarRead(node, peel(node.args[0]), node.func.id)
-    return None
+    if (
+        not isinstance(node.func, ast.Name)
+        or node.func.id not in ("float", "int", "bool")
+        or len(node.args) != 1
+    ):
+        return None
+    if ctx.qualified_name(node.func) != f"builtins.{node.func.id}":
+        return None
+    if scalar_read(ctx, node.args[0]) is not None:
+        return None  # float(x.item()): the inner read is the one
+    return ScalarRead(node, peel(node.args[0]), node.func.id)
 
 
 def peel(node: ast.expr) -> ast.expr:
@@ -48,8 +52,11 @@ def peel(node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Attribute) and node.attr == "data":
             node = node.value
         elif (
-            isinstance(node, ast.Call) and not node.args and not node.keywords
-            and isinstance(node.func, ast.Attribute) and node.func.attr in _NEUTRAL
+            isinstance(node, ast.Call)
+            and not node.args
+            and not node.keywords
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _NEUTRAL
         ):
             node = node.func.value
         else:
@@ -82,7 +89,7 @@ def indent_unit(ctx: ModuleContext, block_owner: ast.stmt) -> str:
     body = getattr(block_owner, "body", None) or []
     inner = indent_of(ctx, body[0]) if body else None
     if inner is not None and inner.startswith(outer) and len(inner) > len(outer):
-        return inner[len(outer):]
+        return inner[len(outer) :]
     return "    "
 
 

@@ -15,31 +15,49 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.names import Scope
 
-NAMESPACE = Text("locals(), eval() or a debugger could see the unread tensors",
-                 "locals()、eval() 或调试器可能看到尚未读回的张量")
-GENERATOR = Text("the function is a generator or a coroutine and can stop inside the loop",
-                 "该函数是生成器或协程，可能在循环中途停住")
+NAMESPACE = Text(
+    "locals(), eval() or a debugger could see the unread tensors",
+    "locals()、eval() 或调试器可能看到尚未读回的张量",
+)
+GENERATOR = Text(
+    "the function is a generator or a coroutine and can stop inside the loop",
+    "该函数是生成器或协程，可能在循环中途停住",
+)
 CLOSURE = Text("a nested function or lambda uses the name", "嵌套函数或 lambda 使用了该名字")
-GUARDED = Text("an exception or a context manager could leave the loop early and the value be read",
-               "异常或上下文管理器可能提前离开循环，之后仍会读取该值")
+GUARDED = Text(
+    "an exception or a context manager could leave the loop early and the value be read",
+    "异常或上下文管理器可能提前离开循环，之后仍会读取该值",
+)
 ELSE = Text("the loop has an else branch", "循环带有 else 分支")
-UNBOUNDED = Text("the loop has no bound, so the unread tensors could pile up in device memory",
-                 "循环没有上界，未读回的张量可能在设备内存中堆积")
-WHOLE_TRAINING = Text("the values are kept for the whole training, not for one update: read them once per update",
-                      "这些值保留到整个训练结束，而不是一次更新：请改为每次更新读回一次")
-ASYNC = Text("the function uses non_blocking copies, streams or graphs, and the read may be what orders them",
-             "函数中使用了 non_blocking 拷贝、流或图捕获，该读取可能正起着排序作用")
+UNBOUNDED = Text(
+    "the loop has no bound, so the unread tensors could pile up in device memory",
+    "循环没有上界，未读回的张量可能在设备内存中堆积",
+)
+WHOLE_TRAINING = Text(
+    "the values are kept for the whole training, not for one update: read them once per update",
+    "这些值保留到整个训练结束，而不是一次更新：请改为每次更新读回一次",
+)
+ASYNC = Text(
+    "the function uses non_blocking copies, streams or graphs, and the read may be what orders them",
+    "函数中使用了 non_blocking 拷贝、流或图捕获，该读取可能正起着排序作用",
+)
 COMPILED = Text("the function is compiled or scripted", "该函数被编译或脚本化")
 DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
 NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
 
-_ASYNC = re.compile(r"non_blocking|\.stream\(|\bStream\(|CUDAGraph|NPUGraph|\.replay\(|\.graph\(|record_stream")
+_ASYNC = re.compile(
+    r"non_blocking|\.stream\(|\bStream\(|CUDAGraph|NPUGraph|\.replay\(|\.graph\(|record_stream"
+)
 _COMPILED = re.compile(r"jit|script|compile|vmap|functorch|numba|njit|dynamo")
 _SNOOPING = frozenset({"locals", "eval", "exec", "globals", "breakpoint"})
+_SNOOPING_TEXT = re.compile(
+    r"\b(locals|eval|exec|globals|breakpoint|vars|dir|_getframe|set_trace|currentframe)\b"
+)
 _SNOOPING_BARE = frozenset({"vars", "dir"})  # of the scope itself only without an argument
 # Context managers that never swallow an exception and never change the order of device work.
 _PLAIN_CONTEXT = re.compile(
-    r"(^|\.)(no_grad|enable_grad|inference_mode|set_grad_enabled|autocast|amp_ctx|record_function|accumulate"
+    r"(^|\.)(no_grad|enable_grad|inference_mode|set_grad_enabled|autocast|amp_ctx|record_function|accumul"
+    "ate"
     r"|no_sync|profile|detect_anomaly|open|tqdm|timer?|trange)$"
 )
 
@@ -49,7 +67,8 @@ def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | No
     owner = scope.node
     if isinstance(owner, ast.AsyncFunctionDef) or any(True for _ in _suspensions(owner)):
         return GENERATOR
-    for call in (n for n in ast.walk(owner) if isinstance(n, ast.Call)):
+    watched = _SNOOPING_TEXT.search(ctx.source) is not None  # the walk is only worth it then
+    for call in (n for n in ast.walk(owner) if isinstance(n, ast.Call)) if watched else ():
         name = ctx.qualified_name(call.func) or ""
         head, _, last = name.partition(".")
         if head == "builtins" and (last in _SNOOPING or (last in _SNOOPING_BARE and not call.args)):
@@ -102,7 +121,6 @@ def _is_compiled(ctx: ModuleContext, owner: ast.AST) -> bool:
 
 def of_region(ctx: ModuleContext, region: LoopNode, place: ast.AST) -> Text | None:
     """A hazard of the loops and blocks from `region` down to `place`, or None."""
-    child: ast.AST = place
     for above in ctx.ancestors(place):
         if isinstance(above, LOOPS):
             if above.orelse:
@@ -117,8 +135,6 @@ def of_region(ctx: ModuleContext, region: LoopNode, place: ast.AST) -> Text | No
             return CLOSURE
         if above is region:
             return _several_devices(region)
-        child = above
-    del child
     return None
 
 
@@ -160,9 +176,9 @@ def _several_devices(region: LoopNode) -> Text | None:
     for node in ast.walk(region):
         if isinstance(node, ast.Subscript) and "device" in ast.unparse(node.value).lower():
             return DEVICES
-        if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
-            if str(node.values[0].value).startswith(("cuda:", "npu:")):
-                return DEVICES
+        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+        if isinstance(first, ast.Constant) and str(first.value).startswith(("cuda:", "npu:")):
+            return DEVICES
     return None
 
 
@@ -172,8 +188,8 @@ def torch_name(ctx: ModuleContext, place: ast.AST) -> str | None:
     seen: Scope | None = scope
     while seen is not None:
         for name, bindings in seen.bindings.items():
-            if bindings and all(b.kind == "import" and b.target == "torch" for b in bindings):
-                if scope.find(name) is seen:
-                    return name
+            is_torch = bindings and all(b.kind == "import" and b.target == "torch" for b in bindings)
+            if is_torch and scope.find(name) is seen:
+                return name
         seen = seen.parent
     return None

@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.names import Scope
 
-OTHER_USE = Text("`{name}` is also used in another way than as the whole index of a tensor",
-                 "`{name}` 除了作为张量的完整索引外还有其他用途")
-NO_DEVICE = Text("it is not proved that all indexed tensors live on one device that has a name here",
-                 "无法证明所有被索引的张量都位于此处有名字的同一设备上")
-CHANGED = Text("the index array is used or changed within the same loop pass",
-               "索引数组在同一次循环中还被使用或修改")
+OTHER_USE = Text(
+    "`{name}` is also used in another way than as the whole index of a tensor",
+    "`{name}` 除了作为张量的完整索引外还有其他用途",
+)
+NO_DEVICE = Text(
+    "it is not proved that all indexed tensors live on one device that has a name here",
+    "无法证明所有被索引的张量都位于此处有名字的同一设备上",
+)
+CHANGED = Text(
+    "the index array is used or changed within the same loop pass", "索引数组在同一次循环中还被使用或修改"
+)
 
 _ARRAY_CALLS = frozenset({"numpy.arange", "numpy.random.permutation"})
+_MAX_DEPTH = 6  # times the bindings of each name: keep the product small
+_MAX_BINDINGS = 3
 _ARRAY_METHODS = frozenset({"reshape", "ravel", "flatten", "copy", "astype"})
 
 
@@ -70,12 +77,13 @@ class Indices:
 
     def is_array(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether `node` provably is an index array of NumPy with at least one dimension."""
-        if depth > 20:
+        if depth > _MAX_DEPTH:
             return False
         if isinstance(node, ast.Name):
             bound = reaching(self._ctx, node)
-            return bool(bound) and all(
-                b.kind == "assign" and b.value is not None and self.is_array(b.value, depth + 1) for b in bound
+            return 0 < len(bound) <= _MAX_BINDINGS and all(
+                b.kind == "assign" and b.value is not None and self.is_array(b.value, depth + 1)
+                for b in bound
             )
         if isinstance(node, ast.Subscript):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -109,7 +117,12 @@ class Indices:
         return Upload(assign, target.id, tuple(on_tensors), device, torch, refusal)
 
     def _refusal(
-        self, assign: ast.Assign, target: ast.Name, scope: Scope, uses: list[ast.Name], on_tensors: list[ast.Subscript]
+        self,
+        assign: ast.Assign,
+        target: ast.Name,
+        scope: Scope,
+        uses: list[ast.Name],
+        on_tensors: list[ast.Subscript],
     ) -> Text | None:
         ctx = self._ctx
         if len(on_tensors) != len(uses) or len(scope.bindings[target.id]) != 1 or target.id in scope.outer:
@@ -124,7 +137,9 @@ class Indices:
         for name in (n for n in ast.walk(assign.value) if isinstance(n, ast.Name)):
             if not self.is_array(name):
                 continue
-            others = [u for u in ctx.uses(name.id, ctx.scope(name).find(name.id) or scope) if id(u) not in own]
+            others = [
+                u for u in ctx.uses(name.id, ctx.scope(name).find(name.id) or scope) if id(u) not in own
+            ]
             if any(id(u) in inside and not self._only_indexes(u) for u in others):
                 return CHANGED
         return None
@@ -140,5 +155,3 @@ class Indices:
         above = self._ctx.parent(use)
         whole = isinstance(above, ast.Subscript) and above.slice is use and isinstance(above.ctx, ast.Load)
         return above if whole and isinstance(above, ast.Subscript) else None
-
-

@@ -36,7 +36,11 @@ def ops(where: str) -> dict[str, Op]:
     """Operations of one place: `method`, `torch`, `functional`, `module` or `distribution`."""
     return {
         row["name"]: Op(
-            row["result"], row["dims"], row["storage"], row["torch_only"] == "yes", row["torch_only"] == "module"
+            row["result"],
+            row["dims"],
+            row["storage"],
+            row["torch_only"] == "yes",
+            row["torch_only"] == "module",
         )
         for row in tables.load("tensor_ops").rows
         if row["where"] == where

@@ -27,7 +27,7 @@ def reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
         block = _block(parent, child)
         if block is None:
             return list(everything)
-        for statement in reversed(block[:block.index(child)]):  # type: ignore[arg-type]
+        for statement in reversed(block[: block.index(child)]):  # type: ignore[arg-type]
             here = [b for b in everything if _inside(ctx, b.node, statement)]
             found += here
             if any(b.node is statement and b.kind == "assign" for b in here):

@@ -17,14 +17,24 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 NOT_PROVED = Text(
-    "it is not proved that at least two of the values are 0-dim floating tensors on one device that nothing changes "
+    "it is not proved that at least two of the values are 0-dim floating tensors on one device that "
+    "nothing changes "
     "in between",
     "无法证明其中至少两个值是位于同一设备、且其间不会被修改的零维浮点张量",
 )
 # Between a read and its statement: the read is evaluated for certain, and exactly once.
 _CERTAIN = (
-    ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.JoinedStr, ast.FormattedValue,
-    ast.Starred, ast.Attribute,
+    ast.Call,
+    ast.keyword,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.Starred,
+    ast.Attribute,
 )
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
@@ -92,17 +102,28 @@ class Rows:
         for statement in run:
             for read in reads.get(statement, ()):
                 every.append(read)
-                if isinstance(read.value, ast.Name) and read.value.id not in rebound and self._is_plain(read.value):
+                if (
+                    isinstance(read.value, ast.Name)
+                    and read.value.id not in rebound
+                    and self._is_plain(read.value)
+                ):
                     able.append(read)
-            rebound |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+            rebound |= {
+                n.id
+                for n in ast.walk(statement)
+                if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+            }
         return Row(run[0], tuple(every), self._joint(run[0], able))
 
     def _is_plain(self, name: ast.Name) -> bool:
         value = self._values.of(name)
         scope = self._ctx.scope(name)
         return (
-            value.tensor and value.dims == "0" and value.dtype == "float"
-            and scope.find(name.id) is scope and not needs_clone(self._ctx, self._values, name)
+            value.tensor
+            and value.dims == "0"
+            and value.dtype == "float"
+            and scope.find(name.id) is scope
+            and not needs_clone(self._ctx, self._values, name)
         )
 
     def _joint(self, first: ast.stmt, able: list[ScalarRead]) -> tuple[ScalarRead, ...]:
@@ -115,7 +136,8 @@ class Rows:
         if len({read.value.id for read in best}) < 2:  # type: ignore[attr-defined]
             return ()
         unclear = (
-            hazards.torch_name(self._ctx, first) is None or indent_of(self._ctx, first) is None
+            hazards.torch_name(self._ctx, first) is None
+            or indent_of(self._ctx, first) is None
             or hazards.of_order(self._ctx, self._ctx.scope(first).node, first) is not None
         )
         return () if unclear else tuple(best)

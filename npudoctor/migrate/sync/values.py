@@ -8,12 +8,27 @@ do not count, because `.item()` on them would raise.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.names import Binding
-from npudoctor.migrate.sync.ops import Op, ops
+from npudoctor.migrate.sync.algebra import (
+    BOTTOM,
+    UNKNOWN,
+    Value,
+    arithmetic,
+    constant,
+    factory_dtype,
+    join,
+    joint_dims,
+    loss,
+    operation,
+    promote,
+    unary,
+)
+from npudoctor.migrate.sync.ops import ops
 from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
@@ -21,43 +36,40 @@ if TYPE_CHECKING:
 
 # Libraries whose objects share method names with tensors; where one is imported, names prove less.
 _RIVALS = frozenset(
-    ["pandas", "polars", "xarray", "tensorflow", "jax", "mxnet", "paddle", "cupy", "tinygrad", "mindspore", "sympy", "scipy", "dask", "tensorflow_probability"]
+    [
+        "pandas",
+        "polars",
+        "xarray",
+        "tensorflow",
+        "jax",
+        "mxnet",
+        "paddle",
+        "cupy",
+        "tinygrad",
+        "mindspore",
+        "sympy",
+        "scipy",
+        "dask",
+        "tensorflow_probability",
+    ]
 )
 _ARITHMETIC = (
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
-    ast.BitAnd, ast.BitOr, ast.BitXor,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Pow,
+    ast.MatMult,
+    ast.BitAnd,
+    ast.BitOr,
+    ast.BitXor,
 )
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_REDUCTION_KEYWORDS = frozenset({"dim", "axis", "keepdim", "dims", "ord", "out"})
 _MAX_DEPTH = 40
-
-
-@dataclass(frozen=True)
-class Value:
-    """Provable properties of one expression.
-
-    Attributes:
-        tensor: it is a torch tensor.
-        dtype: `float`, `int`, `bool`, or empty when not proved.
-        dims: `0` for a 0-dim tensor (or a number), `1` for one element of any shape, or empty.
-        new: its memory belongs to this expression alone.
-        number: it is a Python number.
-        pair: it is a tensor, or else a (values, indices) pair or an nn.Module: any other
-            method called on it proves the tensor.
-        bottom: a variable met while it is being inferred; neutral when bindings are joined.
-    """
-
-    tensor: bool = False
-    dtype: str = ""
-    dims: str = ""
-    new: bool = False
-    number: bool = False
-    pair: bool = False
-    bottom: bool = False
-
-
-UNKNOWN = Value()
-_BOTTOM = Value(bottom=True)
+_FUEL = 800  # steps for one question; variables that feed each other would take exponentially many
+_MAX_BINDINGS = 8
 
 
 class Values:
@@ -68,6 +80,7 @@ class Values:
         self._cache: dict[ast.AST, Value] = {}
         self._open: set[int] = set()
         self._cycle = False
+        self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
@@ -75,10 +88,12 @@ class Values:
         known = self._cache.get(node)
         if known is not None:
             return known
-        if depth > _MAX_DEPTH:
-            return UNKNOWN
         if depth == 0:
-            self._cycle = False
+            self._cycle, self._fuel = False, _FUEL
+        self._fuel -= 1
+        if depth > _MAX_DEPTH or self._fuel < 0:
+            self._cycle = True  # an unfinished answer is safe, but not worth keeping
+            return UNKNOWN
         value = self._infer(node, depth + 1)
         if not self._cycle or depth == 0:  # inside a cycle the answer rests on an assumption
             self._cache[node] = replace(value, bottom=False)
@@ -86,13 +101,13 @@ class Values:
 
     def _infer(self, node: ast.expr, depth: int) -> Value:
         if isinstance(node, ast.Constant):
-            return _constant(node.value)
+            return constant(node.value)
         if isinstance(node, ast.Name):
             return self._variable(node, depth)
         if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
-            return _arithmetic(node.op, self.of(node.left, depth), self.of(node.right, depth))
+            return arithmetic(node.op, self.of(node.left, depth), self.of(node.right, depth))
         if isinstance(node, ast.UnaryOp):
-            return _unary(node.op, self.of(node.operand, depth))
+            return unary(node.op, self.of(node.operand, depth))
         if isinstance(node, ast.Compare):
             return self._compare(node, depth)
         if isinstance(node, ast.Call):
@@ -114,7 +129,7 @@ class Values:
         sides = (self.of(node.left, depth), self.of(node.comparators[0], depth))
         if not any(s.tensor for s in sides):
             return UNKNOWN
-        return Value(tensor=True, dtype="bool", dims=_joint_dims(*sides), new=True)
+        return Value(tensor=True, dtype="bool", dims=joint_dims(*sides), new=True)
 
     def _attribute(self, node: ast.Attribute, depth: int) -> Value:
         if node.attr not in ("data", "grad", "T", "mT"):
@@ -128,6 +143,8 @@ class Values:
 
     def _variable(self, node: ast.Name, depth: int) -> Value:
         bindings = reaching(self._ctx, node)
+        if len(bindings) > _MAX_BINDINGS:
+            return UNKNOWN
         joined = join([self._followed(b, depth) for b in bindings])
         if self._differentiated(node, bindings):
             joined = replace(joined, tensor=True, dtype="float", dims=joined.dims or "1", pair=False)
@@ -136,7 +153,7 @@ class Values:
     def _followed(self, binding: Binding, depth: int) -> Value:
         if id(binding) in self._open:
             self._cycle = True
-            return _BOTTOM
+            return BOTTOM
         self._open.add(id(binding))
         try:
             return self._bound(binding, depth)
@@ -149,9 +166,9 @@ class Values:
         if binding.kind == "augmented" and isinstance(binding.node, ast.AugAssign):
             added = self.of(binding.node.value, depth)
             # In place on a tensor: shape and dtype stay. On a number it makes a new value.
-            return replace(_arithmetic(binding.node.op, _BOTTOM, added), new=False)
+            return replace(arithmetic(binding.node.op, BOTTOM, added), new=False)
         if binding.kind in ("annotation", "delete"):
-            return _BOTTOM
+            return BOTTOM
         return UNKNOWN
 
     def _differentiated(self, node: ast.Name, bindings: list[Binding]) -> bool:
@@ -188,31 +205,33 @@ class Values:
         path = self._ctx.qualified_name(node.func)
         if path is not None:
             return self._function(node, path, depth)
-        loss = self.loss_module(node.func)
-        if loss is not None:
-            return _loss(node, loss)
+        made = self.loss_module(node.func)
+        if made is not None:
+            return loss(node, made)
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func, depth)
         return UNKNOWN
 
     def _function(self, node: ast.Call, path: str, depth: int) -> Value:
         head, _, name = path.rpartition(".")
+        if name == "kl_divergence" and head in ("torch.distributions", "torch.distributions.kl"):
+            return Value(tensor=True, dtype="float")
         where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
         op = ops(where).get(name) if where else None
         if op is None or (name == "where" and len(node.args) != 3):
             return UNKNOWN
         if op.dims == "loss":
-            return _loss(node, None)
+            return loss(node, None)
         if op.storage == "factory" or not node.args:
-            return Value(tensor=True, dtype=_factory_dtype(node, op), new=True)
+            return Value(tensor=True, dtype=factory_dtype(node, op), new=True)
         operands = [self.of(a, depth) for a in node.args if not isinstance(a, ast.Starred)]
         if op.dims == "full-or-pair" and len(operands) == 2 and operands[1].tensor:
-            return Value(tensor=True, dtype=_promote(*operands), dims=_joint_dims(*operands), new=True)
+            return Value(tensor=True, dtype=promote(*operands), dims=joint_dims(*operands), new=True)
         first = operands[0] if operands else UNKNOWN
         if name in ("where", "maximum", "minimum", "mul", "add", "sub", "div", "pow", "matmul"):
-            dtype = "float" if name == "div" else _promote(*(operands[1:] if name == "where" else operands))
+            dtype = "float" if name == "div" else promote(*(operands[1:] if name == "where" else operands))
             return Value(tensor=True, dtype=dtype, new=True)
-        return _operation(op, first, node, receiver=False)
+        return operation(op, first, node, receiver=False)
 
     def _method(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
         base = self.of(func.value, depth)
@@ -220,19 +239,23 @@ class Values:
         if base.tensor or base.pair:
             if op is None:
                 return UNKNOWN
-            value = _operation(op, base, node, receiver=True)
+            value = operation(op, base, node, receiver=True)
             return replace(value, tensor=False, pair=True) if op.module_too and not base.tensor else value
         if self._is_distribution(func.value):
             drawn = ops("distribution").get(func.attr)
-            return Value(tensor=True, dtype=drawn.result if drawn.result == "float" else "") if drawn else UNKNOWN
+            return (
+                Value(tensor=True, dtype=drawn.result if drawn.result == "float" else "")
+                if drawn
+                else UNKNOWN
+            )
         if func.attr == "log_prob" and not self.rivals:
             return Value(tensor=True, dtype="float")
         if op is None or self.rivals or base.number or self._ctx.kind(func.value) is Kind.MODULE:
             return UNKNOWN
         if op.torch_only:
-            return _operation(op, Value(tensor=True), node, receiver=True)
+            return operation(op, Value(tensor=True), node, receiver=True)
         if op.module_too:
-            return replace(_operation(op, UNKNOWN, node, receiver=True), tensor=False, pair=True)
+            return replace(operation(op, UNKNOWN, node, receiver=True), tensor=False, pair=True)
         return UNKNOWN
 
     def _is_distribution(self, node: ast.expr) -> bool:
@@ -242,10 +265,21 @@ class Values:
             return path.startswith("torch.distributions.") and path.rsplit(".", 1)[-1][:1].isupper()
         if isinstance(node, ast.Name):
             bound = self._ctx.bindings(node)
+            if not self.rivals and bound and self._has_log_prob(node):
+                return True
             return bool(bound) and all(
-                b.kind == "assign" and isinstance(b.value, ast.Call) and self._is_distribution(b.value) for b in bound
+                b.kind == "assign" and isinstance(b.value, ast.Call) and self._is_distribution(b.value)
+                for b in bound
             )
         return False
+
+    def _has_log_prob(self, node: ast.Name) -> bool:
+        """Whether `log_prob` is called on the same variable: then `entropy()` is torch's too."""
+        scope = self._ctx.scope(node).find(node.id)
+        if scope is None or len(scope.bindings[node.id]) != 1:
+            return False
+        above = [self._ctx.parent(use) for use in scope.uses.get(node.id, [])]
+        return any(isinstance(a, ast.Attribute) and a.attr == "log_prob" for a in above)
 
     def loss_module(self, func: ast.expr) -> ast.Call | None:
         """The `nn.XLoss(...)` call that made the module called as `func`, if there is just one."""
@@ -265,129 +299,27 @@ class Values:
     def _members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
         """Values that the class assigns to `self.<name>`; None for one that is not plain."""
         owner = self._ctx.enclosing_class(attribute)
-        if owner is None:
-            return []
         found: list[ast.expr | None] = []
-        for node in ast.walk(owner):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == attribute.attr:
+        for node in self.stores.get(attribute.attr, ()) if owner is not None else ():
+            if self._ctx.enclosing_class(node) is owner:
                 above = self._ctx.parent(node)
                 found.append(above.value if isinstance(above, ast.Assign) else None)
         return found
 
-
-# -- the algebra ---------------------------------------------------------------------------
-
-
-def join(values: list[Value]) -> Value:
-    """What holds whichever of `values` a variable has; numbers and neutral values aside."""
-    real = [v for v in values if not v.number and not v.bottom]
-    if not real:
-        numbers = [v for v in values if v.number]
-        return numbers[0] if numbers and len(numbers) == len(values) else UNKNOWN
-    changed = any(v.bottom and v.dtype != "same" for v in values) or len(real) < len(values)
-    dtypes = {v.dtype for v in real}
-    dims = {v.dims for v in real}
-    dtype = dtypes.pop() if len(dtypes) == 1 else ""
-    if changed and dtype != "float":
-        dtype = ""
-    size = "" if "" in dims or changed else ("0" if dims == {"0"} else "1")
-    return Value(
-        tensor=all(v.tensor for v in real), dtype=dtype, dims=size,
-        new=all(v.new for v in real) and not changed, pair=any(v.pair for v in real),
-    )
-
-
-def _constant(value: object) -> Value:
-    if isinstance(value, bool):
-        return Value(number=True, dtype="bool", dims="0")
-    if isinstance(value, (int, float)):
-        return Value(number=True, dtype="int" if isinstance(value, int) else "float", dims="0")
-    return UNKNOWN
-
-
-def _arithmetic(op: ast.operator, left: Value, right: Value) -> Value:
-    if left.number and right.number:
-        return Value(number=True, dtype=_promote(left, right), dims="0")
-    if not (left.tensor or right.tensor):
-        return Value(bottom=True) if left.bottom or right.bottom else UNKNOWN
-    dtype = "float" if isinstance(op, ast.Div) else _promote(left, right)
-    return Value(tensor=True, dtype=dtype, dims=_joint_dims(left, right), new=True)
-
-
-def _promote(*values: Value) -> str:
-    """Dtype class of an operation between `values`: one floating operand makes it floating."""
-    classes = {v.dtype for v in values}
-    if "float" in {v.dtype for v in values if v.tensor or v.number}:
-        return "float"
-    if "" in classes:
-        return ""
-    return "int" if "int" in classes else "bool"
-
-
-def _joint_dims(*values: Value) -> str:
-    return "0" if all(v.dims == "0" for v in values) else ""
-
-
-def _unary(op: ast.unaryop, operand: Value) -> Value:
-    if operand.number:
-        return operand
-    if not operand.tensor or isinstance(op, ast.Not):
-        return UNKNOWN
-    # Unary plus returns the very tensor, minus and ~ a new one.
-    return replace(operand, new=not isinstance(op, ast.UAdd), bottom=False)
-
-
-def _loss(node: ast.Call, made: ast.Call | None) -> Value:
-    keywords = [*node.keywords, *(made.keywords if made is not None else [])]
-    options = {k.arg: k.value for k in keywords}
-    if {None, "reduce", "size_average"} & set(options) or (made is not None and made.args):
-        return Value(tensor=True, dtype="float")
-    reduction = options.get("reduction")
-    full = reduction is None or (isinstance(reduction, ast.Constant) and reduction.value in ("mean", "sum"))
-    if made is None and len(node.args) > 2:
-        full = False  # weights or legacy flags by position
-    return Value(tensor=True, dtype="float", dims="0" if full else "", new=full)
-
-
-def _operation(op: Op, base: Value, node: ast.Call, receiver: bool) -> Value:
-    extra = node.args if receiver else node.args[1:]
-    plain = not extra and not any(k.arg in _REDUCTION_KEYWORDS for k in node.keywords)
-    if op.dims == "full-or-pair" and not plain:
-        return Value(pair=True, dtype=base.dtype if op.result == "same" else op.result)
-    dims = ""
-    if op.dims in ("full", "full-or-pair"):
-        dims = "0" if plain else ""
-    elif op.dims == "same" and (op.module_too or not extra):
-        dims = base.dims
-    return Value(tensor=True, dtype=_result(op, base, node, bool(extra)), dims=dims, new=op.storage == "new")
-
-
-def _result(op: Op, base: Value, node: ast.Call, extra: bool) -> str:
-    if any(k.arg == "dtype" for k in node.keywords):
-        return ""
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "to" and node.args:
-        return base.dtype if _looks_like_device(node.args[0]) else ""
-    if op.result == "sum":
-        return {"float": "float", "int": "int", "bool": "int"}.get(base.dtype, "")
-    if op.result != "same":
-        return op.result
-    # With further operands an integer may become floating; floating stays floating.
-    return base.dtype if base.dtype == "float" or not (extra or node.keywords) else ""
-
-
-def _looks_like_device(node: ast.expr) -> bool:
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    return "device" in name.lower() or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def _factory_dtype(node: ast.Call, op: Op) -> str:
-    return "" if any(k.arg == "dtype" for k in node.keywords) or op.result == "same" else op.result
+    @functools.cached_property
+    def stores(self) -> dict[str, list[ast.Attribute]]:
+        """Name of an attribute -> every place that assigns an attribute of that name."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self._ctx.nodes(ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
+        return found
 
 
 def _imported(ctx: ModuleContext) -> set[str]:
     found = set()
     for node in ctx.nodes(ast.Import):
         found |= {alias.name.split(".")[0] for alias in node.names}
-    for node in ctx.nodes(ast.ImportFrom):
-        found.add((node.module or "").split(".")[0])
+    for source in ctx.nodes(ast.ImportFrom):
+        found.add((source.module or "").split(".")[0])
     return found

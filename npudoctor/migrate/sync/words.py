@@ -17,7 +17,9 @@ WHEN = {
 SOURCE_SCALAR = (
     "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/aten/common/LocalScalarDenseNpu.cpp"
 )
-SOURCE_COPY = "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/aten/ops/op_api/CopyKernelOpApi.cpp"
+SOURCE_COPY = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/aten/ops/op_api/CopyKernelOpApi.cpp"
+)
 
 
 def by_heat(en: str, zh: str) -> dict[Heat, Text]:
@@ -33,5 +35,3 @@ def severity_of(heat: Heat) -> Severity:
 def message(title: Text, cause: Text, fix: Text, heat: Heat, *sources: str) -> Message:
     """A message whose severity follows the heat."""
     return Message(title, cause, fix, severity_of(heat), sources)
-
-

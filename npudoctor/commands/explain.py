@@ -1,0 +1,141 @@
+"""`npudoctor explain`: what a log, a traceback or an error code means, and what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.core.errors import UserError
+from npudoctor.core.exits import Exit
+from npudoctor.core.text import Text
+from npudoctor.session import Session
+
+if TYPE_CHECKING:
+    from npudoctor.core.report import Report
+    from npudoctor.symptoms.match import Scanner
+
+_HELP = Text(
+    "Explain a log file (- for standard input), an error code, or a symptom.\n\n"
+    "A traceback, a CANN plog or a training log of any size is searched for known symptoms; "
+    "causes come first. `explain 507008`, `explain EI0006`, `explain -- -8005` and "
+    "`explain NPU012` show what is known about a code.",
+    "解释日志文件（- 表示标准输入）、错误码或症状。\n\n"
+    "在任意大小的 traceback、CANN plog 或训练日志中查找已知症状，原因排在最前。"
+    "`explain 507008`、`explain EI0006`、`explain -- -8005`、`explain NPU012` 显示某个代码的已知信息。",
+)
+_READING = Text("reading the log", "正在读取日志")
+_NEITHER = Text(
+    "{what}: neither a file nor a known code or symptom", "{what}：既不是文件，也不是已知的代码或症状"
+)
+_NEITHER_HINT = Text(
+    "give a log file, - for standard input, or a code such as 507008, EI0006, -8005",
+    "请给出日志文件、用 - 表示标准输入，或 507008、EI0006、-8005 这样的代码",
+)
+_UNIT = Text("what {code} looks for", "{code} 检查的内容")
+_ABOUT = Text("about", "说明")
+# Packages whose modules are units named after their codes.
+_FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
+_UNITS = (
+    "npudoctor.check.checks",
+    "npudoctor.migrate.rules",
+    "npudoctor.migrate.idioms",
+    "npudoctor.profile.bounds",
+    "npudoctor.smoke_test.stages",
+    "npudoctor.export.rules",
+)
+_UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
+
+
+@click.command("explain", cls=Command, help_text=_HELP, context_settings={"ignore_unknown_options": True})
+@click.argument("what", nargs=-1, required=True)
+@option("--limit", type=click.IntRange(0), default=5, show_default=True,
+        help=Text("Show at most this many symptoms (0: all).", "最多显示几个症状（0 为全部）。"))
+@shared_options(formats=("text", "json"))
+def COMMAND(session: Session, what: tuple[str, ...], limit: int) -> Exit:
+    """Decide between file, code and words, and show the answer."""
+    from npudoctor.report import emit
+
+    text = " ".join(what)
+    if Path(text).is_dir():
+        raise UserError(_FOLDER, params={"what": text})
+    is_log = text == "-" or Path(text).is_file()
+    report = _file(session, text, limit) if is_log else _page(text)
+    emit(session, report)
+    return report.exit_code()
+
+
+def _file(session: Session, name: str, limit: int) -> Report:
+    from npudoctor.symptoms import present
+    from npudoctor.symptoms.match import Scanner
+    from npudoctor.symptoms.rank import ranked
+    from npudoctor.symptoms.rows import all_symptoms
+
+    scanner = Scanner(all_symptoms())
+    try:
+        if name == "-":
+            _scan(session, scanner, sys.stdin.buffer, None)
+        else:
+            with Path(name).open("rb", buffering=0) as stream:
+                _scan(session, scanner, stream, Path(name).stat().st_size)
+    except OSError as error:
+        params = {"what": name, "reason": error.strerror or str(error)}
+        raise UserError(_UNREADABLE, params=params) from None
+    return present.report(name, scanner, ranked(scanner)[: limit or None])
+
+
+def _scan(session: Session, scanner: Scanner, stream: BinaryIO, size: int | None) -> None:
+    with session.progress(_READING, size) as advance:
+        scanner.scan(stream, advance)
+
+
+def _page(text: str) -> Report:
+    from npudoctor.symptoms import codes, present
+    from npudoctor.symptoms.rows import date
+
+    tables = {"symptoms": date(), **codes.table_dates()}
+    rows, symptoms = codes.rows_for(text), codes.symptoms_for(text)
+    if rows or symptoms:
+        return present.page(text, rows, symptoms, tables)
+    unit = _unit_page(text)
+    if unit is not None:
+        return unit
+    if codes.looks_like_code(text):
+        return present.page(text, (), (), tables)
+    found = codes.search(text)
+    if not found:
+        raise UserError(_NEITHER, _NEITHER_HINT, {"what": text})
+    return present.page(text, (), found, tables)
+
+
+def _unit_page(text: str) -> Report | None:
+    """The page of a check, rule or probe with this code, taken from its own module."""
+    import pkgutil
+    import re
+    from importlib import import_module
+    from inspect import cleandoc
+
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.report import Report
+    from npudoctor.core.text import verbatim
+
+    if not re.fullmatch(r"NPU\d{3}", text.upper()):
+        return None
+    for package in _UNITS:
+        try:
+            folder = import_module(package).__path__
+        except ImportError:
+            continue
+        for module in pkgutil.iter_modules(folder):
+            if module.name.startswith(f"{text.lower()}_"):
+                unit = import_module(f"{package}.{module.name}")
+                slug = module.name.partition("_")[2].replace("_", "-")
+                about = [line for line in cleandoc(unit.__doc__ or slug).splitlines() if line.strip()]
+                lines = tuple((_ABOUT, verbatim(line)) for line in about)
+                block = Answer(verbatim(f"{text.upper()}  {slug}"), lines)
+                return Report("explain", _UNIT, {"code": text.upper()}, blocks=(block,),
+                              extra={"what": text, "unit": unit.__name__})
+    return None

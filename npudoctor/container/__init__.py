@@ -1,0 +1,1 @@
+"""The `docker run` line for this host, made of what is really on it."""

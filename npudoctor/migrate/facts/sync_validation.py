@@ -1,0 +1,41 @@
+"""Fact `sync_validation`: who builds validating distributions, and who can check once per update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npudoctor.migrate.loops import Loops
+from npudoctor.migrate.project import Fact
+from npudoctor.migrate.sync.validation import constructions, has_own_validation_off, places
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+
+@dataclass(frozen=True)
+class SyncValidation:
+    """What one module has to do with validation of distributions.
+
+    Attributes:
+        constructions: constructions that validate their arguments and could stop doing so.
+        places: update loops after which one finite check can stand, or already stands.
+        off: the module turns validation off for the whole process.
+    """
+
+    constructions: int
+    places: int
+    off: bool
+
+
+def summarise(ctx: ModuleContext) -> SyncValidation | None:
+    """The counts of one module; None when there is nothing to count."""
+    built = sum(not c.guarded for c in constructions(ctx)) if "distributions" in ctx.source else 0
+    where = len(places(ctx, Loops(ctx))) if ".backward(" in ctx.source else 0
+    if ".backward(" in ctx.source and "isfinite" in ctx.source:
+        where = max(where, 1)
+    off = has_own_validation_off(ctx)
+    return SyncValidation(built, where, off) if built or where or off else None
+
+
+FACT = Fact("sync_validation", ("torch.distributions", ".backward(", "set_default_validate_args"), summarise)

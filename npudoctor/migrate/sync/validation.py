@@ -1,0 +1,158 @@
+"""Argument validation of torch.distributions: where it waits, and where one check per update can stand."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npudoctor import tables
+from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+_COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories|act|select_action)\(")
+_PREFIX = "torch.distributions."
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Scalar reads of one distribution class on torch 2.13, and where `validate_args` stands."""
+
+    construct: int
+    log_prob: int
+    position: int
+
+
+@functools.cache
+def checks() -> dict[str, Checks]:
+    """Class name -> its checks, from `data/distribution_checks.tsv`."""
+    rows = tables.load("distribution_checks").rows
+    return {r["name"]: Checks(int(r["construct"]), int(r["log_prob"]), int(r["position"])) for r in rows}
+
+
+@dataclass(frozen=True)
+class Construction:
+    """A distribution built with validation on."""
+
+    call: ast.Call
+    name: str
+    checks: Checks
+    guarded: bool  # inside `try`, or with arguments that cannot be seen
+
+
+@dataclass(frozen=True)
+class Place:
+    """After `loop`, the tensor `loss` of the last minibatch can be checked once per update."""
+
+    loop: LoopNode
+    loss: str
+
+
+def constructions(ctx: ModuleContext) -> list[Construction]:
+    """Every construction that validates, in source order; none if the module turns it off."""
+    if "set_default_validate_args(" in ctx.source:
+        return []
+    found = []
+    for call in ctx.nodes(ast.Call):
+        name = _class_name(ctx, call.func)
+        known = checks().get(name) if name else None
+        if name is None or known is None:
+            continue
+        if any(k.arg == "validate_args" for k in call.keywords) or len(call.args) > known.position:
+            continue
+        unseen = any(k.arg is None for k in call.keywords) or any(
+            isinstance(a, ast.Starred) for a in call.args
+        )
+        found.append(Construction(call, name, known, unseen or _in_try(ctx, call)))
+    return sorted(found, key=lambda c: ctx.span(c.call))
+
+
+def _class_name(ctx: ModuleContext, func: ast.expr) -> str | None:
+    path = ctx.qualified_name(func) or ""
+    if path.startswith(_PREFIX):
+        return path.rsplit(".", 1)[-1]
+    if not isinstance(func, ast.Name):
+        return None
+    bindings = ctx.bindings(func)
+    if len(bindings) != 1 or not isinstance(bindings[0].node, ast.ClassDef):
+        return None
+    owner = bindings[0].node
+    if any(isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__new__") for s in owner.body):
+        return None  # its constructor may not take validate_args
+    bases = [ctx.qualified_name(b) or "" for b in owner.bases]
+    if len(bases) == 1 and bases[0].startswith(_PREFIX):
+        return bases[0].rsplit(".", 1)[-1]
+    return None
+
+
+def _in_try(ctx: ModuleContext, node: ast.AST) -> bool:
+    return any(type(a).__name__ in ("Try", "TryStar") for a in ctx.ancestors(node))
+
+
+def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
+    """One place per update: after the outermost loop over minibatches that steps no environment."""
+    found: dict[ast.AST, Place] = {}
+    for call in ctx.nodes(ast.Call):
+        func = call.func
+        if not (isinstance(func, ast.Attribute) and func.attr == "backward"):
+            continue
+        loss = _loss_name(func.value)
+        outer = _update_loop(ctx, loops, call)
+        if loss is None or outer is None or outer in found:
+            continue
+        if _always_runs(ctx, outer, call) and not checked_after(ctx, outer):
+            found[outer] = Place(outer, loss)
+    return list(found.values())
+
+
+def _loss_name(node: ast.expr) -> str | None:
+    """`loss` of `loss.backward()` or `loss.mean().backward()`."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("mean", "sum")
+    ):
+        node = node.func.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _always_runs(ctx: ModuleContext, loop: LoopNode, node: ast.AST) -> bool:
+    """Whether every pass of `loop` reaches `node`: no `if` or `try` stands between them."""
+    for above in ctx.ancestors(node):
+        if above is loop:
+            return True
+        if isinstance(above, ast.stmt) and not isinstance(above, (ast.Expr, ast.With, *LOOPS)):
+            return False
+    return False
+
+
+def _update_loop(ctx: ModuleContext, loops: Loops, node: ast.AST) -> LoopNode | None:
+    best: LoopNode | None = None
+    loop = ctx.enclosing_loop(node)
+    while loop is not None:
+        # A loop that also collects, or that plainly is the training loop, is no longer one update.
+        if loops.steps_inside(loop) or loop.orelse or _COLLECTS.search(ctx.text(loop)):
+            break
+        best = loop
+        loop = ctx.enclosing_loop(loop)
+    return best
+
+
+def checked_after(ctx: ModuleContext, loop: LoopNode) -> bool:
+    """Whether one of the statements after `loop` already tests something for finite values."""
+    parent = ctx.parent(loop)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and loop in block:
+            after = block[block.index(loop) + 1 :][:4]
+            return any("isfinite" in ctx.text(s) for s in after)
+    return True  # no block to insert into
+
+
+def has_own_validation_off(ctx: ModuleContext) -> bool:
+    """Whether the module itself turned validation off for the whole process."""
+    return "set_default_validate_args(False)" in ctx.source

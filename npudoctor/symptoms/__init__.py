@@ -1,0 +1,1 @@
+"""Known symptoms: rows of data, a streamed matcher, and the order in which answers are given."""

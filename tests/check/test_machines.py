@@ -1,0 +1,119 @@
+"""The recorded machines and the verdict that each must get, and what must hold for all of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from npudoctor.check.run import facts_of, report
+from npudoctor.machine import bundle
+from npudoctor.machine.host import RecordingHost
+from npudoctor.machine.redact import Redactor
+from npudoctor.pairing.table import load
+from npudoctor.report.as_json import as_dict
+from tests.support import overlays
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+EXPECTED = tomllib.loads((overlays.MACHINES / "expected.toml").read_text(encoding="utf-8"))
+NAMES = sorted(p.stem for p in overlays.MACHINES.glob("*.json"))
+
+
+def verdict(data: dict, lang: str = "en") -> dict:
+    return as_dict(report(overlays.facts(data), load(), lang=lang), lang)
+
+
+def codes(findings: list[dict]) -> list[str]:
+    return [c for f in findings for c in (f["code"], *codes(f["consequences"]))]
+
+
+def test_every_machine_has_its_expectation() -> None:
+    assert sorted(EXPECTED) == NAMES
+    assert len(NAMES) >= 25
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verdict(name: str) -> None:
+    said = verdict(overlays.machine_data(name))
+    wanted = EXPECTED[name]
+    assert codes(said["findings"]) == wanted["codes"]
+    assert said["exit_code"] == wanted["exit"]
+    first = json.dumps(said["findings"][:1], ensure_ascii=False).lower()
+    assert [word for word in wanted.get("mention", []) if word.lower() not in first] == []
+    assert not [u for u in said["not_checked"] if "crash" in (u["reason"] or "")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_provenance(name: str) -> None:
+    data = overlays.machine_data(name)
+    if data["origin"] == "reconstructed":
+        assert data["sources"]
+        assert data["about"]
+    assert "chmod 777" not in json.dumps(verdict(data)), "opening a node to everybody is no fix"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_redaction_keeps_the_verdict(name: str) -> None:
+    data = overlays.machine_data(name)
+    clean = Redactor({"somehost": "HOST", "someuser": "USER"}, ("/home/someuser",)).data(data)
+    assert codes(verdict(clean)["findings"]) == EXPECTED[name]["codes"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recording_a_replay_gives_the_same_machine(name: str) -> None:
+    """What the probes ask for is all that a bundle needs."""
+    kept = bundle.from_json(overlays.machine_data(name))
+    from npudoctor.machine.collect import collect
+    from npudoctor.machine.probe import Settings
+
+    host = RecordingHost(kept.replay())
+    first = collect(host, Settings(python=kept.python))
+    again = bundle.from_json(
+        json.loads(json.dumps(bundle.to_json(bundle.Bundle(host.observations, kept.python))))
+    )
+    assert facts_of(again) == first
+
+
+@pytest.mark.parametrize("name", NAMES[:6])
+def test_chinese_report_says_the_same(name: str) -> None:
+    data = overlays.machine_data(name)
+    assert codes(verdict(data, "zh")["findings"]) == codes(verdict(data)["findings"])
+
+
+def test_versions_unknown_to_the_table_are_not_wrong() -> None:
+    data = overlays.apply(
+        overlays.machine_data("910b-host-ok"),
+        [{"kind": "package", "name": "torch-npu", "version": "2.6.0.dev20991231", "requires": []}],
+        "910b-host-ok",
+    )
+    said = verdict(data)
+    assert said["findings"] == []
+    unknown = {u["code"]: u["reason"] for u in said["not_checked"]}
+    assert {"NPU050", "NPU071", "NPU073"} <= set(unknown)
+    assert all("unknown to the table of 20" in unknown[c] for c in ("NPU050", "NPU071", "NPU073"))
+
+
+def test_declared_levels_come_before_the_table() -> None:
+    """A driver that the table calls too old, and that CANN's own file lists, is fine."""
+    base = "910b2c-16npu-host-ok"
+    driver = "/usr/local/Ascend/driver/version.info"
+    old = {
+        "kind": "read",
+        "target": driver,
+        "text": "Version=23.0.1\nInnerversion=V100R001C18SPC001B233\npackage_version=23.0.1\n",
+    }
+    assert "NPU010" not in codes(
+        verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"]
+    )
+
+
+def test_path_of_fixture_is_replayable(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(overlays.machine_data("910b-host-ok")))
+    assert facts_of(bundle.load(path)).python.first("torch") is not None

@@ -1,0 +1,116 @@
+"""`npudoctor explain`: logs that users reported, codes, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOGS = Path(__file__).resolve().parents[2] / "fixtures" / "logs"
+CASES = sorted(LOGS.glob("*.json"))
+
+
+def run(run_cli: Any, *args: object, **kwargs: Any) -> dict[str, Any]:
+    done = run_cli("explain", *args, "--json", **kwargs)
+    assert done.returncode in (0, 1), done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == result["exit_code"]
+    return result
+
+
+def walk(finding: dict[str, Any]) -> list[dict[str, Any]]:
+    return [finding, *(x for below in finding["consequences"] for x in walk(below))]
+
+
+def test_there_are_cases() -> None:
+    assert len(CASES) >= 8
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.stem)
+def test_reported_logs(case: Path, run_cli: Any) -> None:
+    expected = json.loads(case.read_text(encoding="utf-8"))
+    report = run(run_cli, case.with_suffix(".txt").name, cwd=LOGS)
+    first = report["findings"][0]
+    everything = [f for finding in report["findings"] for f in walk(finding)]
+    assert first["slug"] == expected["first"]
+    assert first["place"]["line"] == expected["line"]
+    assert report["exit_code"] == expected["exit"]
+    assert {f["slug"] for f in everything} >= set(expected.get("also", []))
+    words = json.dumps(report["findings"], ensure_ascii=False)
+    for word in expected["says"]:
+        assert word in words
+    shown = json.dumps([[f["title"], f["cause"], f["fixes"]] for f in everything], ensure_ascii=False)
+    for word in expected["never_says"]:
+        assert word not in shown
+    if "candidates" in expected:
+        assert report["extra"]["matches"][0]["candidates"] >= expected["candidates"]
+        assert "candidate 1" in words
+    if "strength" in expected:
+        assert report["extra"]["matches"][0]["strength"] == expected["strength"]
+
+
+def test_standard_input(run_cli: Any) -> None:
+    report = run(run_cli, "-", stdin="ok\nRuntimeError: Tensors must be contiguous\n")
+    assert report["findings"][0]["place"] == {"path": "-", "line": 2}
+
+
+def test_nothing_known(run_cli: Any, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("epoch 1 loss 0.3\n" * 50)
+    report = run(run_cli, log)
+    assert report["findings"] == []
+    assert report["exit_code"] == 0
+    assert "50 lines" in report["verdict"]
+
+
+def test_an_empty_and_a_binary_file(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "core").write_bytes(bytes(range(256)) * 4000)
+    assert run(run_cli, tmp_path / "empty")["exit_code"] == 0
+    assert run(run_cli, tmp_path / "core")["exit_code"] == 0
+
+
+@pytest.mark.parametrize("code", ["507008", "EI0006", "-8005", "NPU9001", "reward-flat"])
+def test_code_pages(code: str, run_cli: Any) -> None:
+    done = run_cli("explain", code)
+    assert done.returncode == 0, done.stderr
+    assert "cause" in done.stdout
+
+
+def test_unknown_code_is_unknown_not_wrong(run_cli: Any) -> None:
+    report = run(run_cli, "599999")
+    assert "unknown to the table of 2026" in report["verdict"]
+    assert report["exit_code"] == 0
+
+
+def test_words(run_cli: Any) -> None:
+    report = run(run_cli, "slow", "inference")
+    assert report["extra"]["symptoms"][0]["id"] == "slow-inference"
+
+
+@pytest.mark.parametrize("what", ["no-such.log", "qwertz", "/", "\x00x"])
+def test_bad_input(what: str, run_cli: Any) -> None:
+    if "\x00" in what:
+        what = "bad\udcffname"
+    done = run_cli("explain", what)
+    assert done.returncode == 2
+    assert done.stderr.startswith("npudoctor: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_chinese(run_cli: Any) -> None:
+    done = run_cli("explain", "libgomp-static-tls.txt", "--lang", "zh", cwd=LOGS)
+    assert "修复" in done.stdout
+    assert "/opt/envs/npu/lib/libgomp.so.1" in done.stdout
+
+
+def test_limit(run_cli: Any, tmp_path: Path) -> None:
+    log = tmp_path / "many.log"
+    log.write_text(
+        "RuntimeError: Tensors must be contiguous\nAssertionError: Torch not compiled with CUDA enabled\n"
+        "ImportError: libatb.so: cannot open shared object file\n"
+    )
+    assert len(run(run_cli, log, "--limit", "1")["findings"]) == 1
+    assert len(run(run_cli, log, "--limit", "0")["findings"]) == 3

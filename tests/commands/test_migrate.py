@@ -1,0 +1,222 @@
+"""`npudoctor migrate` as a user meets it: modes, formats, exit codes, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli
+
+CODE = "import torch\n\nnet = torch.nn.Linear(4, 2).cuda()  # keep\n"
+MANUAL = "FROM nvidia/cuda:12.1.0-devel\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    root = tmp_path / "my repo 中文"
+    (root / "sub").mkdir(parents=True)
+    (root / "train.py").write_text(CODE)
+    (root / "sub" / "run.sh").write_text("#!/bin/sh\npython train.py --device cuda\n")
+    (root / "sub" / "run.sh").chmod(0o755)
+    (root / "plain.py").write_text("x = 1\n")
+    (root / "data.bin").write_bytes(b"\0cuda")
+    return root
+
+
+def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
+    files = (p for p in sorted(root.rglob("*")) if p.is_file())
+    return {str(p.relative_to(root)): (p.read_bytes(), p.stat().st_mode) for p in files}
+
+
+def test_in_place_again_and_undo(repo: Path, run_cli: RunCli) -> None:
+    before = snapshot(repo)
+    first = run_cli("migrate", repo)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "2 files migrated" in first.stdout
+    assert "--undo" in first.stdout
+    assert (repo / "train.py").read_text().endswith("net = torch.nn.Linear(4, 2).npu()  # keep\n")
+    assert os.access(repo / "sub" / "run.sh", os.X_OK)
+    second = run_cli("migrate", repo, "--check")
+    assert (second.returncode, "nothing to migrate" in second.stdout) == (0, True)
+    undone = run_cli("migrate", "--undo", repo)
+    assert (undone.returncode, "2 files restored" in undone.stdout) == (0, True)
+    assert snapshot(repo) == before
+    nothing = run_cli("migrate", "--undo", repo)
+    assert nothing.returncode == 2
+    assert nothing.stderr.startswith("npudoctor: no migration to undo")
+
+
+def test_check_and_diff_write_nothing(repo: Path, run_cli: RunCli) -> None:
+    before = snapshot(repo)
+    assert run_cli("migrate", "--check", repo).returncode == 1
+    assert run_cli("migrate", "--check", repo, "--exit-zero").returncode == 0
+    diff = run_cli("migrate", "--diff", repo)
+    assert diff.returncode == 1
+    assert "\x1b" not in diff.stdout
+    assert snapshot(repo) == before
+    (repo / "train.py").write_text("x = 1\n")
+    (repo / "sub" / "run.sh").unlink()
+    for option in ("--check", "--diff"):
+        assert run_cli("migrate", option, repo).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="no patch command")
+def test_the_diff_is_a_patch(repo: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    (repo / "crlf.py").write_bytes(b"import torch\r\nnet = torch.nn.Linear(1, 1).cuda()")
+    (repo / "long.py").write_text(CODE + "x = 1\n" * 300 + "y = torch.zeros(1).cuda()\n")
+    diff = run_cli("migrate", "--diff", "--report-file", tmp_path / "out.diff", repo)
+    assert (diff.returncode, diff.stdout) == (1, "")
+    patched = tmp_path / "patched"
+    shutil.copytree(repo, patched)
+    patch = ["patch", "-p1", "--binary", "-i", str(tmp_path / "out.diff")]
+    subprocess.run(patch, cwd=patched, check=True, capture_output=True)
+    run_cli("migrate", "--quiet", repo)
+    shutil.rmtree(repo / ".npudoctor")
+    assert snapshot(patched) == snapshot(repo)
+
+
+def test_a_copy(repo: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    before = snapshot(repo)
+    (repo / "link.py").symlink_to("train.py")
+    done = run_cli("migrate", repo, "--output", tmp_path / "out" / "copy")
+    assert done.returncode == 0, done.stderr
+    copy = tmp_path / "out" / "copy"
+    assert "npu" in (copy / "train.py").read_text()
+    assert (copy / "data.bin").read_bytes() == b"\0cuda"
+    assert os.access(copy / "sub" / "run.sh", os.X_OK)
+    assert os.readlink(copy / "link.py") == "train.py"
+    (repo / "link.py").unlink()
+    assert snapshot(repo) == before
+    again = run_cli("migrate", repo, "--output", copy)
+    assert (again.returncode, "not an empty folder" in again.stderr) == (2, True)
+    inside = run_cli("migrate", repo, "--output", repo / "inside")
+    assert inside.returncode == 0
+    assert not (repo / "inside" / "inside").exists()
+
+
+def test_a_single_file(repo: Path, run_cli: RunCli) -> None:
+    assert run_cli("migrate", repo / "train.py").returncode == 0
+    assert "cuda" in (repo / "sub" / "run.sh").read_text()
+    assert run_cli("migrate", "--undo", repo / "train.py").returncode == 0
+    assert (repo / "train.py").read_text() == CODE
+    assert not (repo / ".npudoctor").exists()
+
+
+def test_items_left_set_the_exit_code(repo: Path, run_cli: RunCli) -> None:
+    (repo / "Dockerfile").write_text(MANUAL)
+    done = run_cli("migrate", repo)
+    assert done.returncode == 1
+    assert "NPU175" in done.stdout
+    assert "1 items are left for you" in done.stdout
+    assert run_cli("migrate", repo, "--ignore", "NPU175").returncode == 0
+
+
+def test_json(repo: Path, run_cli: RunCli) -> None:
+    done = run_cli("migrate", repo, "--json", "--lang", "zh")
+    report = json.loads(done.stdout)
+    assert report["schema"] == "npudoctor.report/1"
+    assert report["exit_code"] == done.returncode == 0
+    extra = report["extra"]
+    assert [f["path"] for f in extra["files_changed"]] == ["sub/run.sh", "train.py"]
+    assert extra["edits_by_code"]["NPU101"] == 1
+    assert extra["written"] is True
+    assert "已迁移" in report["verdict"]
+
+
+FORMS = ["text-en", "text-zh", "json-en", "sarif-zh", "github-en", "html-zh"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form(repo: Path, run_cli: RunCli, form: str) -> None:
+    form, lang = form.split("-")
+    (repo / "Dockerfile").write_text(MANUAL)
+    done = run_cli("migrate", "--check", "--format", form, "--lang", lang, repo)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == ""
+    assert "NPU101" in done.stdout
+    assert "\x1b" not in done.stdout
+    if form in ("json", "sarif"):
+        json.loads(done.stdout)
+
+
+def test_quiet_and_chinese(repo: Path, run_cli: RunCli) -> None:
+    assert run_cli("migrate", "--check", "-q", repo).stdout == ""
+    done = run_cli("migrate", "--check", repo, env={"LC_ALL": "zh_CN.UTF-8"})
+    assert "将修改" in done.stdout
+    done = run_cli("migrate", "--check", repo, env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
+    assert done.returncode == 1, done.stderr
+
+
+def test_settings_of_the_project(repo: Path, run_cli: RunCli) -> None:
+    (repo / "pyproject.toml").write_text(
+        '[tool.npudoctor]\nexclude = ["sub/"]\n[tool.npudoctor.per-file-ignores]\n"train.py" = ["NPU101"]\n'
+    )
+    assert run_cli("migrate", "--check", repo).returncode == 0
+    assert run_cli("migrate", "--check", "--select", "NPU172", repo).returncode == 0
+    (repo / "pyproject.toml").write_text('[tool.npudoctor]\nstile = "npu"\n')
+    done = run_cli("migrate", "--check", repo)
+    assert (done.returncode, "did you mean 'style'" in done.stderr) == (2, True)
+
+
+def test_select_and_ignore(repo: Path, run_cli: RunCli) -> None:
+    done = run_cli("migrate", "--check", "--json", "--select", "NPU172,NPU173", repo)
+    assert set(json.loads(done.stdout)["extra"]["edits_by_code"]) == {"NPU172"}
+    done = run_cli("migrate", "--check", "--select", "NPU999", repo)
+    assert (done.returncode, "no rule has a code" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nowhere"], ["data.bin"], ["--style", "gpu", "."], ["--diff", "--check", "."],
+     ["--diff", "--json", "."], ["--jobs", "0", "."], ["train.py", "--output", "x"], [],
+     ["--torch-npu", "newest", "."]],
+)
+def test_bad_input_is_one_sentence(repo: Path, run_cli: RunCli, arguments: list[str]) -> None:
+    before = snapshot(repo)
+    done = run_cli("migrate", *arguments, cwd=repo)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.startswith("npudoctor: ")
+    assert "Traceback" not in done.stderr
+    assert snapshot(repo) == before
+
+
+def test_an_empty_folder(tmp_path: Path, run_cli: RunCli) -> None:
+    done = run_cli("migrate", tmp_path)
+    assert (done.returncode, "nothing to migrate" in done.stdout) == (0, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, run_cli: RunCli) -> None:
+    code = "import torch\nx = torch.cuda.nvtx.range_push('\x1b[2J')\n"
+    (tmp_path / "a\x1b[2Jb\n[red]c.py").write_text(code)
+    for form in ("text", "github", "sarif", "html"):
+        done = run_cli("migrate", "--check", "-v", "--format", form, tmp_path)
+        assert "\x1b" not in done.stdout
+    assert "\x1b" not in run_cli("migrate", tmp_path).stdout
+
+
+def test_nothing_of_the_repository_runs(repo: Path, run_cli: RunCli) -> None:
+    """Neither its modules nor what its git configuration names."""
+    trap = f"open({str(repo / 'ran')!r}, 'w')\n"
+    for name in ("torch.py", "torch_npu.py", "sitecustomize.py", "conftest.py", "setup.py", "json.py"):
+        (repo / name).write_text(trap + "import torch\nx = torch.zeros(1).cuda()\n")
+    subprocess.run(["git", "init", "-q", str(repo)], check=True)
+    config = f"[core]\n\tfsmonitor = touch {repo / 'ran'}\n\thooksPath = .\n[alias]\n\tstatus = !touch ran\n"
+    with (repo / ".git" / "config").open("a") as stream:
+        stream.write(config)
+    assert run_cli("migrate", repo, cwd=repo.parent).returncode == 0
+    assert not (repo / "ran").exists()
+    assert "npu" in (repo / "torch.py").read_text()
+
+
+def test_a_read_only_file_is_reported(repo: Path, run_cli: RunCli) -> None:
+    (repo / "train.py").chmod(0o444)
+    done = run_cli("migrate", repo)
+    assert done.returncode == 1
+    assert "not written: it is read-only" in done.stdout
+    assert (repo / "train.py").read_text() == CODE

@@ -1,0 +1,158 @@
+"""Bundles: schema, round trip, bad input; redaction: nothing secret stays, nothing useful goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npudoctor.core.errors import UserError
+from npudoctor.machine import bundle
+from npudoctor.machine.host import NOT_RECORDED, Command, Observation
+from npudoctor.machine.redact import Redactor
+from npudoctor.machine.replay import ReplayHost
+from npudoctor.tables import DATA
+from tests.support import overlays
+
+SCHEMA = json.loads((DATA / "schema" / "bundle-1.json").read_text(encoding="utf-8"))
+NAMES = sorted(p.stem for p in overlays.MACHINES.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_machines_follow_the_schema_and_survive_the_round_trip(name: str) -> None:
+    data = overlays.machine_data(name)
+    jsonschema.validate(data, SCHEMA)
+    kept = bundle.from_json(data)
+    again = bundle.from_json(json.loads(json.dumps(bundle.to_json(kept))))
+    assert again == kept
+
+
+def test_replay_never_falls_through_to_the_machine() -> None:
+    host = ReplayHost({})
+    for seen in (
+        host.read("/etc/os-release"),
+        host.list("/"),
+        host.stat("/"),
+        host.environ(),
+        host.identity(),
+        host.run(Command("true", ("true",))),
+        host.open_rw(["/dev/null"])["/dev/null"],
+    ):
+        assert seen.error == NOT_RECORDED
+
+
+def test_a_closed_bundle_implies_folders_and_follows_its_links() -> None:
+    host = ReplayHost(
+        {
+            ("read", "/a/cann-8/lib/version"): Observation("read", "/a/cann-8/lib/version", "v"),
+            ("stat", "/a/cann"): Observation("stat", "/a/cann", {"kind": "dir", "real": "/a/cann-8"}),
+        },
+        closed=True,
+    )
+    assert host.list("/a").data == ["cann", "cann-8"]
+    assert host.stat("/a/cann-8/lib").data["kind"] == "dir"
+    assert host.read("/a/cann/lib/version").data == "v"
+    assert host.list("/a/cann").data == ["lib"]
+    assert host.stat("/b").error == "ENOENT"
+    assert host.run(Command("x", ("x",))).error == "ENOENT"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not a machine bundle"),
+        ("not json", "not a machine bundle"),
+        ("[]", "no schema"),
+        ("{}", "no schema"),
+        ('{"schema": "npudoctor.bundle/99"}', "this npudoctor reads"),
+        ('{"schema": "npudoctor.bundle/1"}', "damaged"),
+        ('{"schema": "npudoctor.bundle/1", "observations": []}', "damaged"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"read": {"/x": {}}}}', "damaged"),
+        ("[" * 100_000, "not a machine bundle"),
+    ],
+)
+def test_bad_bundles_are_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=words):
+        bundle.load(path)
+
+
+def test_unreadable_bundle(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No such file"):
+        bundle.load(tmp_path / "none.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="not a machine bundle"):
+        bundle.load(tmp_path / "binary.json")
+
+
+SECRETS = {
+    "host name": ("running on trainer17 now", "trainer17"),
+    "user name": ("/proc/alice/x owned by alice", "alice"),
+    "home": ("/data/home/alice/Ascend", "/data/home/alice"),
+    "other home": ("/home/bob/.local/lib", "bob"),
+    "address": ("connect to 10.20.30.40 failed", "10.20.30.40"),
+    "ipv6": ("peer fe80::1ff:fe23:4567:890a down", "fe80::1ff:fe23:4567:890a"),
+    "mac": ("link 52:54:00:12:34:56", "52:54:00:12:34:56"),
+    "serial": ("        Serial Number                  : 2102351234XYZ", "2102351234XYZ"),
+    "die": ("VDie ID                        : A1B2C3D4 11223344", "A1B2C3D4"),
+    "token": ("hf_abcdefghijklmnopqrstuvwxyz", "hf_abcdefghij"),
+    "password in an address": ("http://joe:pa55@mirror/simple", "pa55"),
+}
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_secrets_go(kind: str) -> None:
+    text, secret = SECRETS[kind]
+    redactor = Redactor({"trainer17": "HOST", "alice": "USER"}, ("/data/home/alice",))
+    clean = redactor.data({"observations": {"run": {"x": {"stdout": [text], "stderr": text}}}})
+    assert secret not in json.dumps(clean)
+
+
+def test_secret_variables_go_by_name() -> None:
+    env = {
+        "HF_TOKEN": "abc",
+        "RAY_REDIS_PASSWORD": "p",
+        "VLLM_API_KEY": "k",
+        "ASCEND_HOME_PATH": "/usr/local/x",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    }
+    clean = Redactor().data({"env": {"env": {"data": env}}})["env"]["env"]["data"]
+    assert {n for n, v in clean.items() if v == "<redacted>"} == {
+        "HF_TOKEN",
+        "RAY_REDIS_PASSWORD",
+        "VLLM_API_KEY",
+    }
+    assert clean["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Version=7.1.0.11",
+        "package_version=21.0.3.1",
+        "compatible_version_fw=[7.0.0,7.7.99]",
+        "| npu-smi 21.0.3.1                     Version: 21.0.3.1                       |",
+        "Firmware Version               : 7.1.0.7",
+        "| 0                         | 0000:C1:00.0  | 0  0 / 0 |",
+    ],
+)
+def test_versions_and_bus_ids_stay(line: str) -> None:
+    assert Redactor().data([line]) == [line]
+
+
+def test_the_same_secret_gets_the_same_placeholder() -> None:
+    one, two, three = Redactor().data(["10.1.1.1", "10.1.1.2", "10.1.1.1"])
+    assert one == three
+    assert one != two
+
+
+@given(st.text())
+def test_redaction_takes_any_text_and_is_stable(text: str) -> None:
+    redactor = Redactor({"trainer17": "HOST"}, ("/data/home/alice",))
+    once = redactor.text(text)
+    assert redactor.text(once) == once

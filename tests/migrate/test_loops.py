@@ -1,0 +1,89 @@
+"""Heat of a place: the loops around it and the calls that lead to it."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from npudoctor.migrate.context import ModuleContext
+from npudoctor.migrate.loops import Heat, Loops, hotter
+
+
+def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
+    """Heat of the call `mark()`."""
+    ctx = ModuleContext(textwrap.dedent(source))
+    loops = Loops(ctx, outside)
+    mark = next(c for c in ctx.nodes(ast.Call) if isinstance(c.func, ast.Name) and c.func.id == "mark")
+    return loops.of(mark)
+
+
+@pytest.mark.parametrize(
+    ("source", "heat"),
+    [
+        ("mark()", Heat.ONCE),
+        ("for x in y:\n    mark()", Heat.LOOP),
+        ("for s in range(9):\n    o = env.step(a)\n    mark()", Heat.STEP),
+        ("while not done:\n    o = self.eval_envs.step(a)\n    mark()", Heat.STEP),
+        ("for u in range(9):\n    for s in range(9):\n        o = envs.step(a)\n    mark()", Heat.EPOCH),
+        ("for e in range(9):\n    for b in z:\n        loss.backward()\n        mark()", Heat.MINIBATCH),
+        ("for e in range(9):\n    for b in z:\n        loss.backward()\n    mark()", Heat.EPOCH),
+        ("for batch in loader:\n    mark()", Heat.MINIBATCH),
+        ("for epoch in range(9):\n    mark()", Heat.EPOCH),
+        ("for i in range(num_steps):\n    mark()", Heat.STEP),
+        ("for s in range(9):\n    env.step(a)\nelse:\n    mark()", Heat.ONCE),
+        ("for s in mark():\n    env.step(a)", Heat.ONCE),
+        ("while mark():\n    env.step(a)", Heat.STEP),
+        ("for b in z:\n    optimizer.step()\n    mark()", Heat.MINIBATCH),
+        ("for b in z:\n    scheduler.step()\n    mark()", Heat.LOOP),
+    ],
+)
+def test_lexical(source: str, heat: Heat) -> None:
+    assert heat_of_mark(source) is heat
+
+
+def test_calls_are_followed_through_functions_and_methods() -> None:
+    source = """
+    class Agent:
+        def act(self, obs):
+            return self.choose(obs)
+
+        def choose(self, obs):
+            return mark()
+
+    def play(env, agent):
+        while True:
+            env.step(agent.act(obs))
+    """
+    assert heat_of_mark(source) is Heat.STEP
+
+
+def test_a_module_called_by_name_runs_forward() -> None:
+    source = """
+    class Net:
+        def forward(self, x):
+            mark()
+
+    class Agent:
+        def learn(self):
+            for b in range(4):
+                self.actor(b)
+                loss.backward()
+    """
+    assert heat_of_mark(source) is Heat.MINIBATCH
+
+
+def test_a_call_from_another_module_counts() -> None:
+    source = "def act(obs):\n    mark()"
+    assert heat_of_mark(source) is Heat.ONCE
+    assert heat_of_mark(source, {"act": Heat.STEP}) is Heat.STEP
+
+
+def test_recursion_ends() -> None:
+    assert heat_of_mark("def f():\n    f()\n    mark()\n\nfor x in y:\n    f()") is Heat.LOOP
+
+
+def test_order() -> None:
+    assert hotter(Heat.EPOCH, Heat.STEP, Heat.ONCE) is Heat.STEP
+    assert [h.rank for h in Heat] == sorted(h.rank for h in Heat)

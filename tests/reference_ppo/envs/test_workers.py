@@ -1,0 +1,102 @@
+"""Environment processes: independent seeds, and none is left behind, however the run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from reference_ppo.config import Config
+from reference_ppo.envs import make_envs
+from reference_ppo.envs.reach import ReachEnv
+from reference_ppo.train import Trainer
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = [
+    sys.executable, "-m", "reference_ppo", "--workers", "--num-envs", "2", "--rollout-steps", "256",
+    "--minibatch", "64", "--epochs", "1", "--eval-episodes", "2", "--jsonl", "-",
+]  # fmt: skip
+
+
+@pytest.fixture
+def running() -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """A training run with worker processes that has finished its first update."""
+    process = subprocess.Popen(
+        [*COMMAND, "--total-steps", "100000000"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        while json.loads(process.stdout.readline())["event"] != "update":
+            pass
+        yield process, psutil.Process(process.pid).children(recursive=True)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def workers() -> list[psutil.Process]:
+    """Environment processes of this process (multiprocessing's resource tracker is none)."""
+    return [c for c in psutil.Process().children() if "spawn_main" in " ".join(c.cmdline())]
+
+
+def assert_all_end(children: list[psutil.Process], within: float = 10) -> None:
+    assert len(children) >= 2
+    _, alive = psutil.wait_procs(children, timeout=within)
+    assert not [c for c in alive if c.is_running() and c.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_kill_of_the_parent(running: tuple[subprocess.Popen[str], list[psutil.Process]]) -> None:
+    process, children = running
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert_all_end(children)
+
+
+def test_ctrl_c(running: tuple[subprocess.Popen[str], list[psutil.Process]]) -> None:
+    process, children = running
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    assert process.wait(timeout=30) == 130
+    assert "Traceback" not in process.communicate()[1]
+    assert_all_end(children)
+
+
+def test_terminate(running: tuple[subprocess.Popen[str], list[psutil.Process]]) -> None:
+    process, children = running
+    process.terminate()
+    process.wait(timeout=30)
+    assert_all_end(children)
+
+
+def test_normal_end_and_exception() -> None:
+    trainer = Trainer(
+        Config(workers=True, num_envs=2, rollout_steps=128, minibatch=64, epochs=1, eval_episodes=2)
+    )
+    children = workers()
+    trainer.iteration()
+    trainer.close()
+    assert_all_end(children)
+    with pytest.raises(ValueError, match="no_such_device"):
+        Trainer(Config(workers=True, num_envs=2, device="no_such_device"))
+    psutil.wait_procs(workers(), timeout=10)
+    assert not workers()
+
+
+def test_workers_are_the_same_environments_with_independent_seeds() -> None:
+    envs = make_envs(Config(workers=True), 3)
+    try:
+        obs, _ = envs.reset(seed=[5, 6, 7])  # type: ignore[arg-type]
+        expected = [ReachEnv().reset(seed=s)[0] for s in (5, 6, 7)]
+        assert np.array_equal(obs, np.stack(expected))
+        assert len({o.tobytes() for o in expected}) == 3
+    finally:
+        envs.close()

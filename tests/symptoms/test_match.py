@@ -1,0 +1,174 @@
+"""The streamed matcher: exact line numbers, any input, bounded work, nothing lost at block edges."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npudoctor.symptoms import blocks, match
+from npudoctor.symptoms.match import Scanner
+from npudoctor.symptoms.rank import Match, ranked
+from npudoctor.symptoms.rows import Rank, all_symptoms
+
+ROWS = all_symptoms()
+OOM = "RuntimeError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB total capacity)"
+
+
+def scan(data: bytes) -> Scanner:
+    scanner = Scanner(ROWS)
+    scanner.scan(io.BytesIO(data))
+    return scanner
+
+
+def explain(text: str) -> tuple[Match, ...]:
+    return ranked(scan(text.encode()))
+
+
+def test_line_numbers_and_counts() -> None:
+    lines = [f"step {i} loss {i / 7:.3f}" for i in range(5000)]
+    for at in (0, 17, 4999):
+        lines[at] = OOM
+    found = explain("\n".join(lines))
+    assert [m.symptom.id for m in found] == ["npu-out-of-memory"]
+    assert [number for number, _ in found[0].lines] == [1, 18, 5000]
+    assert found[0].count == 3
+    assert found[0].params["size"] == "72.00 MiB"
+
+
+@pytest.mark.parametrize("block", [7, 64, 1000, 4096])
+def test_block_edges_lose_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(match, "BLOCK", 1 << 20)
+    text = "\n".join(f"[INFO] line {i}" if i % 50 else OOM for i in range(500))
+    found = ranked(scan(text.encode()))
+    assert found[0].count == 10
+    assert [n for n, _ in found[0].lines] == [1, 51, 101, 151, 201]
+
+
+def test_codes_that_differ_in_digits_are_not_confused() -> None:
+    text = (
+        "NPU function error: A(), error code is 507008\n"
+        "NPU function error: A(), error code is 507033\n"
+        "NPU function error: A(), error code is 507024\n"
+    )
+    by_id = {m.symptom.id: [n for n, _ in m.lines] for m in explain(text) for m in (m, *m.follows)}
+    assert by_id["chip-version-unreadable"] == [1]
+    assert by_id["device-start-failed"] == [2]
+    assert by_id["acl-code"] == [1, 2, 3]
+
+
+def test_a_clean_log_is_silent() -> None:
+    random.seed(3)
+    text = "\n".join(
+        f"[INFO] HCCL({random.randrange(9999)},python3):2025-06-24-11:20:{i % 60:02d}.{i:06d} "
+        f"[comm.cc:{i}] rank {i % 8} allreduce done; reward {random.random():.3f}; error 0.{i}; no fault"
+        for i in range(3000)
+    )
+    assert explain(text) == ()
+
+
+def test_wrappers_and_consequences_fold_under_the_cause() -> None:
+    text = (
+        "rank 3: Traceback (most recent call last):\n"
+        '  File "train.py", line 88, in <module>\n'
+        "ZeroDivisionError: division by zero\n"
+        "rank 0: EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.\n"
+        "[ERROR] 2025-03-16-11:32:36 (PID:8, Device:0, RankID:-1) ERR99999 UNKNOWN applicaiton exception\n"
+    )
+    found = explain(text)
+    assert [m.symptom.id for m in found] == ["python-exception"]
+    assert {m.symptom.id for m in found[0].follows} >= {"hccl-timeout", "exit-hook"}
+    assert found[0].params["who"] == "3"
+
+
+def test_a_consequence_alone_comes_first() -> None:
+    found = explain("EI0006: Getting socket times out.\nHCCL function error: f(), error code is 9\n")
+    assert found[0].symptom.id == "hccl-timeout"
+    assert found[0].follows
+
+
+def test_causes_come_before_codes_and_notes() -> None:
+    text = (
+        "export ASCEND_LAUNCH_BLOCKING=1\n"
+        "RuntimeError: Failed to infer device type\n"
+        "NPU function error: c10_npu::SetDevice(device_id_), error code is 507033\n"
+        "ImportError: libhccl.so: cannot open shared object file: No such file or directory\n"
+    )
+    found = explain(text)
+    ranks = [m.symptom.rank for m in found]
+    assert ranks == sorted(ranks)
+    assert found[0].symptom.id == "cann-library-missing"
+    assert found[-1].symptom.rank is Rank.NOTE
+
+
+def test_gzip_even_when_cut_off() -> None:
+    text = "\n".join([OOM, *(f"line {random.random()}" for _ in range(20000))]).encode()
+    packed = gzip.compress(text)
+    assert ranked(scan(packed))[0].symptom.id == "npu-out-of-memory"
+    assert ranked(scan(packed[: len(packed) // 2]))[0].symptom.id == "npu-out-of-memory"
+    assert scan(b"\x1f\x8b" + b"\x00" * 100).hits == {}
+
+
+def test_utf16_and_crlf() -> None:
+    assert ranked(scan(f"ok\r\n{OOM}\r\n".encode("utf-16")))[0].lines[0][0] == 2
+    assert ranked(scan(f"ok\r\n{OOM}\r\n".encode()))[0].lines[0][0] == 2
+
+
+def test_a_line_of_many_megabytes() -> None:
+    noise = b"\rprogress 12% " * 700_000
+    data = b"first\n" + noise + OOM.encode() + noise + b"\nlast"
+    found = ranked(scan(data))
+    assert found[0].symptom.id == "npu-out-of-memory"
+    assert found[0].lines[0][0] == 2
+    assert len(found[0].lines[0][1]) < 1000
+
+
+def test_a_flood_is_counted_up_to_a_limit() -> None:
+    data = "".join(OOM.replace("72", str(i)) + "\n" for i in range(match.ENOUGH + 500)).encode()
+    found = ranked(scan(data))[0]
+    assert found.count == match.ENOUGH
+    assert found.at_least
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=3000))
+def test_garbage_never_raises(data: bytes) -> None:
+    ranked(scan(data))
+
+
+EXAMPLES = [e for row in ROWS for e in row.examples]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(EXAMPLES), min_size=1, max_size=12), st.randoms())
+def test_same_answer_as_the_plain_way(examples: list[str], rng: random.Random) -> None:
+    """The fast path finds what trying every pattern on every line finds."""
+    lines = [*examples, *(f"INFO step {rng.randrange(10 ** 6)} done" for _ in range(20))]
+    rng.shuffle(lines)
+    scanner = scan("\n".join(lines).encode())
+    for probe in scanner.probes:
+        if probe.fallback:
+            continue
+        expected = [i for i, line in enumerate(lines, 1) if probe.regex.search(line)]
+        hit = scanner.hits.get(probe)
+        assert (hit.count if hit else 0) == len(expected), probe.regex.pattern
+        assert [n for n, _ in (hit.lines if hit else [])] == expected[: match.KEEP]
+
+
+def test_patterns_compile_in_linear_time_on_long_lines() -> None:
+    """No pattern may run away on a line just below the length that is cut into windows."""
+    import time
+
+    line = ("E" * 20 + " error code is " + "9" * 5 + " aclnn" + "x" * 50 + " ") * 80
+    line = line[: match.LONG_LINE - 1]
+    started = time.monotonic()
+    for row in ROWS:
+        for pattern in row.match:
+            re.search(pattern, line)
+    assert time.monotonic() - started < 5
