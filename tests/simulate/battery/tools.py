@@ -17,10 +17,11 @@ def same(host: Any, device: Any) -> None:
 
 def fails(action: Callable[[], Any], kind: type[BaseException], *words: str) -> None:
     """`action` raises `kind` with all the words in its message."""
-    message = None
+    said = None
     try:
         action()
     except kind as error:
-        message = str(error)
-    assert message is not None, f"no {kind.__name__}"
-    assert not [word for word in words if word not in message], (words, message)
+        said = str(error)
+    assert said is not None, f"no {kind.__name__}"
+    missing = [word for word in words if word not in said]
+    assert not missing, (missing, said)
