@@ -10,6 +10,7 @@ from npudoctor.check.pairs import (
     best_install,
     carried_fixes,
     device_ids,
+    driver_relation,
     flagged_variables,
     import_error,
     pip_pair,
@@ -72,6 +73,7 @@ __all__ = [
     "decided",
     "device_ids",
     "device_works",
+    "driver_relation",
     "evidence",
     "families",
     "flagged_variables",
@@ -86,6 +88,7 @@ __all__ = [
     "public",
     "python_limit",
     "python_minor",
+    "refused_nodes",
     "relation_to",
     "same_series",
     "seen_hardware",
@@ -210,3 +213,13 @@ def device_works(machine: Machine) -> bool:
     """Whether the compute probe ran and every visible device gave the right sum."""
     run = value(machine.probes.compute)
     return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})
+
+
+def refused_nodes(machine: Machine, error: str) -> tuple[Node, ...]:
+    """The nodes that open(2) refused with this errno; none where the device computes regardless.
+
+    Nodes that only some tools use (`devmm_svm_agent`, `dvpp_cmdlist`) do not count alone.
+    """
+    refused = [n for n in value(machine.nodes, ()) if n.opened == error]
+    needed = [n for n in refused if not n.path.endswith(("_agent", "dvpp_cmdlist"))]
+    return () if device_works(machine) or not needed else tuple(refused)

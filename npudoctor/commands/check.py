@@ -56,7 +56,7 @@ _WRITTEN = Text(
 @option(
     "--timeout",
     type=click.FloatRange(min=0.1),
-    default=60.0,
+    default=120.0,
     metavar="SECONDS",
     help=Text(
         "Limit for each child process that imports or computes.", "每个导入或计算子进程的时间上限（秒）。"

@@ -51,9 +51,9 @@ def COMMAND(
     """Parse the parts, solve, and show the answer."""
     from dataclasses import replace
 
-    from npudoctor.core.report import Fact
     from npudoctor.check.lookups import package_names
     from npudoctor.check.run import observed
+    from npudoctor.core.report import Fact
     from npudoctor.machine.probe import Settings
     from npudoctor.pairing import here, present
     from npudoctor.pairing.solve import Query, solve

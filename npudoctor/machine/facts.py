@@ -8,6 +8,8 @@ A leaf is one of
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, Union
@@ -74,10 +76,12 @@ def decided(leaf: Any) -> bool:
 
 def at(machine: Machine, path: str) -> Any:
     """The leaf or node at a dotted path such as `driver.version`."""
-    node: Any = machine
-    for name in path.split("."):
-        node = getattr(node, name)
-    return node
+    return _getter(path)(machine)
+
+
+@functools.lru_cache(maxsize=256)
+def _getter(path: str) -> operator.attrgetter[Any]:
+    return operator.attrgetter(path)
 
 
 @dataclass(frozen=True)

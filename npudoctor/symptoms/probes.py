@@ -11,7 +11,6 @@ from npudoctor.symptoms.rows import ECODE, Rank, Symptom
 # A vendor error code (EI0006, E30006) once every digit has become 0.
 ECODE_KEY = re.compile(rb"(?<![A-Za-z0])E[EHIJKLZ]?0{4,5}(?!0)")
 
-_END = -1  # marks the end of a word in the prefix tree
 # Digits in a pattern that stand for any digit: quantifiers, ranges, back references.
 _ANY_DIGIT = re.compile(r"\{\d+(?:,\d*)?\}|0-9|1-9|\\[1-9]|\(\?P=\w+\)|\(\?P<\w+>")
 
@@ -59,22 +58,3 @@ def _probe(
     fallback = rank is Rank.EXCEPTION and role == "match"
     exact = fallback or bool(re.search(r"\d", _ANY_DIGIT.sub("", pattern)))
     return Probe(symptom, role, position, re.compile(pattern), literals, ECODE in need, exact, fallback)
-
-
-def needle_of(probes: Iterable[Probe]) -> re.Pattern[bytes]:
-    """One pattern that finds any `need` or any vendor error code, in one pass."""
-    tree: dict[int, dict] = {}
-    for literal in {n for probe in probes for n in probe.need}:
-        node = tree
-        for byte in literal:
-            node = node.setdefault(byte, {})
-        node[_END] = {}
-    return re.compile(_alternatives(tree) + b"|" + ECODE_KEY.pattern)
-
-
-def _alternatives(tree: dict[int, dict]) -> bytes:
-    """A pattern for the words of a prefix tree; the shortest word of a branch is enough."""
-    if not tree or _END in tree:
-        return b""
-    parts = [re.escape(bytes([byte])) + _alternatives(below) for byte, below in sorted(tree.items())]
-    return parts[0] if len(parts) == 1 else b"(?:" + b"|".join(parts) + b")"

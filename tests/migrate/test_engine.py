@@ -50,7 +50,13 @@ def test_columns_are_characters_not_bytes() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["print 'cuda'\n", "x = (\n# cuda\n", "x.cuda(async=True)\n", "\x00cuda", "def f():\n\tx\n        y  # cuda\n"],
+    [
+        "print 'cuda'\n",
+        "x = (\n# cuda\n",
+        "x.cuda(async=True)\n",
+        "\x00cuda",
+        "def f():\n\tx\n        y  # cuda\n",
+    ],
 )
 def test_broken_modules_are_reported_and_untouched(source: str) -> None:
     result = migrate_source(source, "a.py")
