@@ -96,7 +96,10 @@ def _take_out(ctx: ModuleContext, node: ast.ImportFrom, alias: ast.alias, new: s
     """Edits that turn `from torch import a, cuda` into two statements, or one into another."""
     start, end = ctx.span(node)
     if len(node.names) == 1:
-        return [Edit(start, end, f"from torch_npu import {new}", group)]
+        module = re.compile(r"from\s+(torch)\b").match(ctx.source, start, end)
+        assert module is not None
+        from_edit = Edit(module.start(1), module.end(1), "torch_npu", group)
+        return [from_edit, Edit(*ctx.span(alias), new, group)]
     at = node.names.index(alias)
     spans = [ctx.span(a) for a in node.names]
     cut = (spans[at][0], spans[at + 1][0]) if at == 0 else (spans[at - 1][1], spans[at][1])
