@@ -29,7 +29,7 @@ def check_a_host_scalar_mixes() -> None:
 
 def check_no_numpy_without_cpu() -> None:
     device = torch.ones(2, device="npu")
-    fails(lambda: device.numpy(), TypeError, "can't convert npu:0 device type tensor to numpy")
+    fails(device.numpy, TypeError, "can't convert npu:0 device type tensor to numpy")
     fails(lambda: np.asarray(device), TypeError, "can't convert npu:0 device type tensor to numpy")
 
 
