@@ -122,5 +122,5 @@ class NumpyUpdate(PlainUpdate):
         m += 0.1 * (g - m)
         v *= 0.999
         v += 0.001 * g * g
-        scale = self.config.lr / (1 - 0.9**t)
+        scale = self.optimizer.param_groups[0]["lr"] / (1 - 0.9**t)
         self.theta -= scale * m / (np.sqrt(v) / np.sqrt(1 - 0.999**t) + self.config.adam_eps)

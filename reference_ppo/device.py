@@ -24,13 +24,20 @@ def open_device(name: str) -> torch.device:
         try:
             importlib.import_module("torch_npu")
         except Exception as error:
-            raise UsageError(f"device npu needs torch_npu, and importing it failed: {error}") from error
+            raise UsageError(
+                f"device npu needs torch_npu, and importing it failed: {first_line(error)}"
+            ) from error
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"device {name} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"device {name} cannot be used: {first_line(error)}") from error
     return device
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without the stack that some libraries append."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def local_device(name: str, environ: Mapping[str, str] = os.environ) -> str:

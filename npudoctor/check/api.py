@@ -31,6 +31,7 @@ from npudoctor.machine.facts import (
     Leaf,
     Machine,
     Node,
+    NotRecorded,
     TimedOut,
     Unknown,
     VersionInfo,
@@ -55,6 +56,7 @@ __all__ = [
     "Leaf",
     "Machine",
     "Node",
+    "NotRecorded",
     "Place",
     "Relation",
     "Severity",
@@ -88,6 +90,7 @@ __all__ = [
     "public",
     "python_limit",
     "python_minor",
+    "refused_nodes",
     "relation_to",
     "same_series",
     "seen_hardware",
@@ -212,3 +215,13 @@ def device_works(machine: Machine) -> bool:
     """Whether the compute probe ran and every visible device gave the right sum."""
     run = value(machine.probes.compute)
     return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})
+
+
+def refused_nodes(machine: Machine, error: str) -> tuple[Node, ...]:
+    """The nodes that open(2) refused with this errno; none where the device computes regardless.
+
+    Nodes that only some tools use (`devmm_svm_agent`, `dvpp_cmdlist`) do not count alone.
+    """
+    refused = [n for n in value(machine.nodes, ()) if n.opened == error]
+    needed = [n for n in refused if not n.path.endswith(("_agent", "dvpp_cmdlist"))]
+    return () if device_works(machine) or not needed else tuple(refused)

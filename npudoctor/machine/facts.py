@@ -61,7 +61,7 @@ class NotRecorded(Unknown):
 
 
 Leaf = Union[Known[T], Absent, Unknown]
-NOT_ASKED = NotRecorded("", "not asked")
+NOT_ASKED = NotRecorded("", "not-recorded")
 
 
 def value(leaf: Leaf[T], default: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import posixpath
 from collections.abc import Mapping
@@ -88,7 +89,24 @@ def _installs(host: Host, places: list[str]) -> tuple[list[CannInstall], Any]:
         install = _read_install(host, home, tuple(names))
         if install is not None:
             found.append(install)
-    return found, unclear
+    return _merged(found), unclear
+
+
+def _merged(found: list[CannInstall]) -> list[CannInstall]:
+    """Up to 8.3 `latest` is a folder of links into the versioned one: both are the same installation.
+
+    The install file names the versioned folder; where that was found as well, the other becomes an alias.
+    """
+    by_home = {install.home: install for install in found}
+    for install in found:
+        named = install.info.fields.get("path", "") if install.info else ""
+        home = posixpath.dirname(named) if named.endswith(layout.places("cann.arch_folder")) else named
+        other = by_home.get(home)
+        if other is not None and home != install.home and other.version == install.version:
+            aliases = (*other.aliases, install.home, *install.aliases)
+            by_home[home] = dataclasses.replace(other, aliases=aliases)
+            del by_home[install.home]
+    return list(by_home.values())
 
 
 def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall | None:
