@@ -74,7 +74,8 @@ def test_pytest_plugin(tmp_path: Path) -> None:
     plugin = ["-p", "npudoctor.simulate.pytest_plugin"]
     base = [sys.executable, "-m", "pytest", "-q", *plugin, "test_it.py"]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    for extra, words in ((["--npu-sim"], ("1 passed", "simulated NPU", "test_it.py:6")), ([], ("1 skipped",))):
+    on, off = ("1 passed", "simulated NPU", "test_it.py:6"), ("1 skipped",)
+    for extra, words in ((["--npu-sim"], on), ([], off)):
         done = subprocess.run(
             [*base, *extra], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120,
             check=False,
