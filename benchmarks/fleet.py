@@ -47,7 +47,8 @@ def survey(folder: Path) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--hosts", type=int, default=10_000)
     hosts = parser.parse_args().hosts
     with tempfile.TemporaryDirectory() as name:
@@ -56,7 +57,8 @@ def main() -> None:
         plain = baseline(folder)
         seconds, peak, lines = survey(folder)
     print(f"{hosts} bundles on {os.cpu_count()} cores, {lines} lines")
-    print(f"check --replay FOLDER   {seconds:7.1f} s   {1000 * seconds / hosts:5.2f} ms a host   peak {peak:.0f} MB")
+    each = 1000 * seconds / hosts
+    print(f"check --replay FOLDER   {seconds:7.1f} s   {each:5.2f} ms a host   peak {peak:.0f} MB")
     print(f"json.loads alone        {plain:7.1f} s   ratio {seconds / plain:.1f}")
 
 

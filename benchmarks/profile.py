@@ -51,8 +51,16 @@ def write_trace(path: Path, megabytes: int) -> None:
 
 
 def _event(cat: str, name: str, pid: int, tid: int, ts: float, dur: float) -> dict:
-    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {"External id": 7, "Record function id": 0, "Ev Idx": 11}}
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"External id": 7, "Record function id": 0, "Ev Idx": 11},
+    }
 
 
 def _step(t: float) -> list[dict]:
@@ -77,9 +85,13 @@ def measure(code: str, path: Path) -> tuple[int, float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--megabytes", type=int, default=200)
-    parser.add_argument("--no-baseline", action="store_true", help="skip json.load (it needs many times the memory)")
+    parser.add_argument(
+        "--no-baseline", action="store_true", help="skip json.load (it needs many times the memory)"
+    )
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +101,10 @@ def main() -> None:
         size = os.path.getsize(path) / 1e6
         print(f"trace: {size:.0f} MB, written in {time.perf_counter() - started:.0f} s")
         events, seconds, peak = measure(READ, path)
-        print(f"npudoctor profile: {events} intervals, {seconds:.1f} s, {size / seconds:.0f} MB/s, peak {peak:.0f} MB")
+        print(
+            f"npudoctor profile: {events} intervals, {seconds:.1f} s, {size / seconds:.0f} MB/s, "
+            f"peak {peak:.0f} MB"
+        )
         if not options.no_baseline:
             _, base_s, base_peak = measure(LOAD, path)
             print(f"json.load:         {base_s:.1f} s, peak {base_peak:.0f} MB")

@@ -31,6 +31,7 @@ GROUPS = {
     "npudoctor.migrate.idioms": "migrate: other files",
     "npudoctor.smoke_test.stages": "smoke-test",
     "npudoctor.profile.bounds": "profile",
+    "npudoctor.export.rules": "export",
 }
 _NAME = re.compile(r"npu(\d{3})_(\w+)")
 

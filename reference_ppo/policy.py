@@ -44,6 +44,7 @@ class Policy(nn.Module):
         super().__init__()
         self.spec, self.layers, self.squash = spec, len(hidden) + 1, squash
         self.shapes = self.shapes_of(hidden)
+        self.sizes = [math.prod(shape) for shape in self.shapes.values()]
         rng = np.random.default_rng([seed, 1])
         initial = np.concatenate([self.initial(name, rng, log_std).ravel() for name in self.shapes])
         self.theta = nn.Parameter(torch.from_numpy(initial))
@@ -64,7 +65,7 @@ class Policy(nn.Module):
 
     def weights(self) -> dict[str, Tensor]:
         """Views of theta by name; no copy."""
-        parts = self.theta.split([math.prod(shape) for shape in self.shapes.values()])
+        parts = self.theta.split(self.sizes)
         return {name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts)}
 
     def forward(self, s: Tensor) -> tuple[Distribution, Tensor]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,10 +9,11 @@ from torch import Tensor
 
 from reference_ppo.config import Config
 from reference_ppo.policy import Policy
+from reference_ppo.world import World
 
 Array = NDArray[np.float32]
 Seen = dict[str, Array]
-SIGNALS = ("policy_loss", "value_loss", "entropy", "grad_norm")
+SIGNALS = ("objective", "value_loss", "entropy", "grad_norm")
 
 
 def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
@@ -26,7 +25,7 @@ def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str
         config: epsilon and the loss weights.
 
     Returns:
-        The loss, and detached values for the health signals: still on the device, nothing is read here.
+        The loss, and values for the health signals: still on the device, nothing is read here.
     """
     pi, v = policy.evaluate(rows)
     x = policy.targets(rows)  # a | log pi_old(a|s) | A | R, (B, K + 3)
@@ -44,12 +43,8 @@ def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str
     total = config.value_coef * l_v - l_clip
     if config.entropy_coef:
         total = total - config.entropy_coef * entropy
-    return total, {
-        "policy_loss": -l_clip.detach(),
-        "value_loss": l_v.detach(),
-        "entropy": entropy.detach(),
-        "log_r": log_r.detach(),
-    }
+    # Kept on the device as they are, and brought to the host after the last minibatch.
+    return total, {"objective": l_clip, "value_loss": l_v, "entropy": entropy, "log_r": log_r}
 
 
 def clip_gradient(g: Tensor, max_norm: float) -> Tensor:
@@ -74,45 +69,45 @@ def permutations(rng: np.random.Generator, rows: int, epochs: int) -> NDArray[np
     return np.stack([rng.permutation(rows) for _ in range(epochs)])
 
 
-def no_reduction(g: Tensor) -> None:
-    """A single process has nothing to average."""
+class PlainUpdate:
+    """All epochs over one rollout, with autograd."""
+
+    def __init__(
+        self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config, world: World | None = None
+    ) -> None:
+        self.policy, self.optimizer, self.config = policy, optimizer, config
+        self.world = world or World(0, 1, policy.theta.device)
+        self.size = config.minibatch // policy.sequence // self.world.size  # rows of this process
+
+    def __call__(self, data: Tensor, order: NDArray[np.int64]) -> Seen:
+        """One copy to the device (the orders) and one back (the signals); nothing is read in between.
+
+        Args:
+            data: `policy.batch` of the rollout, on the device.
+            order: (epochs, rows).
+
+        Returns:
+            Per minibatch (M,): objective, value_loss, entropy, grad_norm; log_r (M, B). On the host.
+        """
+        seen: list[dict[str, Tensor]] = []
+        for epoch in torch.from_numpy(order).to(data.device):
+            for chunk in epoch.split(self.size):
+                seen.append(self.minibatch(data[chunk]))
+        return read(seen)
+
+    def minibatch(self, rows: Tensor) -> dict[str, Tensor]:
+        """One step of Adam."""
+        theta = self.policy.theta
+        total, signals = loss(self.policy, rows, self.config)
+        (g,) = torch.autograd.grad(total, theta)
+        self.world.average(g)
+        signals["grad_norm"] = clip_gradient(g, self.config.max_grad_norm)
+        theta.grad = g
+        self.optimizer.step()
+        return signals
 
 
-def update(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    data: Tensor,
-    order: NDArray[np.int64],
-    config: Config,
-    reduce: Callable[[Tensor], None] = no_reduction,
-) -> Seen:
-    """All epochs over one rollout. One copy to the device (the orders), one back (the signals).
-
-    Args:
-        policy: changed in place.
-        optimizer: of `policy.theta`.
-        data: `policy.batch` of the rollout, on the device.
-        order: (epochs, rows).
-        config: settings.
-        reduce: averages the gradient (P,) in place over all processes of a distributed run.
-
-    Returns:
-        Per minibatch (M,): policy_loss, value_loss, entropy, grad_norm; log_r (M, B). On the host.
-    """
-    index = torch.from_numpy(order).to(data.device)
-    seen: list[dict[str, Tensor]] = []
-    for epoch in index:
-        for chunk in epoch.split(config.minibatch // policy.sequence):
-            total, signals = loss(policy, data[chunk], config)
-            (g,) = torch.autograd.grad(total, policy.theta)
-            reduce(g)
-            signals["grad_norm"] = clip_gradient(g, config.max_grad_norm)
-            policy.theta.grad = g
-            optimizer.step()
-            seen.append(signals)
-    return read(seen)
-
-
+@torch.no_grad()
 def read(seen: list[dict[str, Tensor]]) -> Seen:
     """Bring the signals of all minibatches to the host in one copy."""
     scalars = torch.stack([torch.stack([s[name] for name in SIGNALS]) for s in seen])  # (M, 4)

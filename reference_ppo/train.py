@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -16,13 +15,14 @@ from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
 from reference_ppo.envs.make import make_envs, spec_of
+from reference_ppo.errors import UsageError
 from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
 from reference_ppo.health import signals
 from reference_ppo.health.monitor import Monitor
 from reference_ppo.normalize import Normalizer
 from reference_ppo.policy import Policy
-from reference_ppo.ppo import make_optimizer, permutations, update
+from reference_ppo.ppo import PlainUpdate, make_optimizer, permutations
 from reference_ppo.recurrent import RecurrentPolicy
 from reference_ppo.rollout import Collector
 from reference_ppo.timing import Stages
@@ -60,6 +60,7 @@ class Trainer:
         kind = RecurrentPolicy if config.recurrent else Policy
         self.policy = kind(spec, config.hidden, config.log_std, config.squash, config.seed).to(self.device)
         self.optimizer = make_optimizer(self.policy, config)
+        self.update = self.make_update()
         self.noise_rng = np.random.default_rng([config.seed, 2])
         self.order_rng = np.random.default_rng([config.seed, 3, self.world.rank])
         self.normalizer = Normalizer(spec.obs_dim, config.normalize_obs)
@@ -74,6 +75,21 @@ class Trainer:
         self.monitor = Monitor(config, spec)
         self.updates = self.steps = 0
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
+
+    def make_update(self) -> PlainUpdate:
+        """The form of the update that the configuration asks for."""
+        config = self.config
+        if config.update == "plain":
+            return PlainUpdate(self.policy, self.optimizer, config, self.world)
+        if self.world.size > 1:
+            raise UsageError(f"the {config.update} update runs in a single process")
+        if config.update == "compiled":
+            from reference_ppo.compiled import CompiledUpdate
+
+            return CompiledUpdate(self.policy, self.optimizer, config)
+        from reference_ppo.by_hand import NumpyUpdate
+
+        return NumpyUpdate(self.policy, self.optimizer, config)
 
     def close(self) -> None:
         """Stop environment processes."""
@@ -124,8 +140,7 @@ class Trainer:
         with self.stages("update"):
             states = [torch.cat(parts) for parts in zip(*(group.states for group in self.groups))]
             data = self.policy.batch(buffer, states)
-            mine = replace(config, minibatch=config.minibatch // self.world.size)
-            seen = update(self.policy, self.optimizer, data, self.order(len(data)), mine, self.world.average)
+            seen = self.update(data, self.order(len(data)))
         self.normalizer.merge(*self.world.moments(buffer.raw.reshape(-1, buffer.raw.shape[-1])))
         self.updates += 1
         self.steps += config.rollout_steps

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from npudoctor.check.lookups import families, needs, ops_package, python_limit, variables
 from npudoctor.check.pairs import (
     best_install,
+    carried_fixes,
     device_ids,
+    driver_relation,
     flagged_variables,
     import_error,
     pip_pair,
+    python_minor,
     relation_to,
+    set_fixes,
     torch_npu_version,
     torch_pin,
     with_effects,
@@ -27,6 +31,7 @@ from npudoctor.machine.facts import (
     Leaf,
     Machine,
     Node,
+    NotRecorded,
     TimedOut,
     Unknown,
     VersionInfo,
@@ -51,6 +56,7 @@ __all__ = [
     "Leaf",
     "Machine",
     "Node",
+    "NotRecorded",
     "Place",
     "Relation",
     "Severity",
@@ -63,11 +69,13 @@ __all__ = [
     "best_install",
     "c_level",
     "cann_in_use",
+    "carried_fixes",
     "chip_nodes",
     "chips",
     "decided",
     "device_ids",
     "device_works",
+    "driver_relation",
     "evidence",
     "families",
     "flagged_variables",
@@ -81,10 +89,13 @@ __all__ = [
     "pip_pair",
     "public",
     "python_limit",
+    "python_minor",
+    "refused_nodes",
     "relation_to",
     "same_series",
     "seen_hardware",
     "set_env",
+    "set_fixes",
     "torch_npu_version",
     "torch_pin",
     "value",
@@ -204,3 +215,13 @@ def device_works(machine: Machine) -> bool:
     """Whether the compute probe ran and every visible device gave the right sum."""
     run = value(machine.probes.compute)
     return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})
+
+
+def refused_nodes(machine: Machine, error: str) -> tuple[Node, ...]:
+    """The nodes that open(2) refused with this errno; none where the device computes regardless.
+
+    Nodes that only some tools use (`devmm_svm_agent`, `dvpp_cmdlist`) do not count alone.
+    """
+    refused = [n for n in value(machine.nodes, ()) if n.opened == error]
+    needed = [n for n in refused if not n.path.endswith(("_agent", "dvpp_cmdlist"))]
+    return () if device_works(machine) or not needed else tuple(refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Mapping
@@ -10,13 +11,15 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from npudoctor.check.lookups import variables
+from npudoctor.core.finding import Fix
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import CannInstall, Distribution, Machine, value
+from npudoctor.pairing.advice import driver_set_fix, set_fix
+from npudoctor.pairing.install import CPU_INDEX
 from npudoctor.pairing.rows import PairRow
-from npudoctor.pairing.table import WORKS, Relation, Tables
+from npudoctor.pairing.solve import Query
+from npudoctor.pairing.table import WORKS, DriverRelation, Relation, Tables
 from npudoctor.pairing.versions import vendor
-
-_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 def torch_pin(package: Distribution) -> SpecifierSet | None:
@@ -37,6 +40,15 @@ def relation_to(tables: Tables, row: PairRow, install: CannInstall) -> Relation:
         return tables.relation(row, install.version)
     except ValueError:
         return Relation.UNKNOWN
+
+
+@functools.lru_cache(maxsize=4096)
+def driver_relation(tables: Tables, cann: str, driver: str) -> DriverRelation:
+    """How a driver stands to a CANN release by the table; UNKNOWN when a version does not parse."""
+    try:
+        return tables.driver_relation(cann, driver)
+    except ValueError:
+        return DriverRelation.UNKNOWN
 
 
 def best_install(machine: Machine, tables: Tables) -> CannInstall:
@@ -60,8 +72,55 @@ def pip_pair(machine: Machine, torch: str, torch_npu: str) -> tuple[str, ...]:
     """The pip commands that install a pair; x86_64 needs torch's CPU build from its own index."""
     pip = f"{machine.python.executable or 'python'} -m pip install"
     if value(machine.os.arch) == "x86_64":
-        return f"{pip} torch=={torch} --index-url {_CPU_INDEX}", f"{pip} torch-npu=={torch_npu}"
+        return f"{pip} torch=={torch}+cpu --index-url {CPU_INDEX}", f"{pip} torch-npu=={torch_npu}"
     return (f"{pip} torch=={torch} torch-npu=={torch_npu}",)
+
+
+def set_fixes(machine: Machine, tables: Tables, **given: str | None) -> tuple[Fix, ...]:
+    """The best documented set for the given parts (`cann`, `python`, `torch_npu`, ...), as a fix or none."""
+    fix = _set_fix(tables, Query(**given), _arch(machine))
+    return (_in_this_python(machine, fix),) if fix else ()
+
+
+def carried_fixes(machine: Machine, tables: Tables, driver: str) -> tuple[Fix, ...]:
+    """The newest documented set that the driver carries, for those who cannot change it."""
+    fix = _carried_fix(tables, driver, _arch(machine), python_minor(machine) or None)
+    return (_in_this_python(machine, fix),) if fix else ()
+
+
+# A fleet asks the same few questions thousands of times.
+@functools.lru_cache(maxsize=1024)
+def _set_fix(tables: Tables, query: Query, arch: str) -> Fix | None:
+    try:
+        found = set_fix(tables, query, arch)
+    except ValueError:
+        return None
+    return found.fix if found else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _carried_fix(tables: Tables, driver: str, arch: str, python: str | None) -> Fix | None:
+    try:
+        found = driver_set_fix(tables, driver, arch, python)
+    except ValueError:
+        return None
+    return found.fix if found else None
+
+
+def _in_this_python(machine: Machine, fix: Fix) -> Fix:
+    """The same commands for the interpreter under diagnosis."""
+    python = machine.python.executable or "python"
+    commands = tuple(c.replace("python -m pip", f"{python} -m pip", 1) for c in fix.commands)
+    return dataclasses.replace(fix, commands=commands)
+
+
+def _arch(machine: Machine) -> str:
+    return "x86_64" if value(machine.os.arch) == "x86_64" else "aarch64"
+
+
+def python_minor(machine: Machine) -> str:
+    """`3.11` of the interpreter under diagnosis, empty when it is not known."""
+    return ".".join(str(value(machine.python.version, "")).split(".")[:2])
 
 
 def torch_npu_version(machine: Machine) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,9 @@ def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[s
     return (_FINE_UNPROVED if found.not_checked else _FINE), params
 
 
-def observed(settings: Settings, record: Path | None = None) -> Machine:
+def observed(
+    settings: Settings, record: Path | None = None, advance: Callable[[int], None] = lambda steps: None
+) -> Machine:
     """The facts about the running machine; with `record`, its redacted observations go to that file.
 
     Raises:
@@ -88,7 +91,7 @@ def observed(settings: Settings, record: Path | None = None) -> Machine:
     from npudoctor.machine.live import LiveHost
 
     host = RecordingHost(LiveHost())
-    machine = collect(host, settings)
+    machine = collect(host, settings, advance)
     if record is not None:
         from npudoctor.machine import bundle, redact
 

@@ -38,8 +38,15 @@ _NEITHER_HINT = Text(
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
 # Packages whose modules are units named after their codes.
-_UNITS = ("npudoctor.check.checks", "npudoctor.migrate.rules", "npudoctor.profile.rules")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
+_UNITS = (
+    "npudoctor.check.checks",
+    "npudoctor.migrate.rules",
+    "npudoctor.migrate.idioms",
+    "npudoctor.profile.bounds",
+    "npudoctor.smoke_test.stages",
+    "npudoctor.export.rules",
+)
 _UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 

@@ -8,6 +8,8 @@ A leaf is one of
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, Union
@@ -59,7 +61,7 @@ class NotRecorded(Unknown):
 
 
 Leaf = Union[Known[T], Absent, Unknown]
-NOT_ASKED = NotRecorded("", "not asked")
+NOT_ASKED = NotRecorded("", "not-recorded")
 
 
 def value(leaf: Leaf[T], default: Any = None) -> Any:
@@ -74,10 +76,12 @@ def decided(leaf: Any) -> bool:
 
 def at(machine: Machine, path: str) -> Any:
     """The leaf or node at a dotted path such as `driver.version`."""
-    node: Any = machine
-    for name in path.split("."):
-        node = getattr(node, name)
-    return node
+    return _getter(path)(machine)
+
+
+@functools.lru_cache(maxsize=256)
+def _getter(path: str) -> operator.attrgetter[Any]:
+    return operator.attrgetter(path)
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,7 @@ class NpuSmi:
     failure: Leaf[SmiFailure] = NOT_ASKED
     logic_ids: Leaf[Mapping[tuple[int, int], int]] = NOT_ASKED
     board: Leaf[Mapping[str, str]] = NOT_ASKED
+    errors: Mapping[tuple[int, int], str] = field(default_factory=dict)  # of chips that are not OK
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping, Sequence
 
 from npudoctor.machine.host import NOT_RECORDED, TIMEOUT, Command, Observation
@@ -57,8 +56,12 @@ class ReplayHost:
     @staticmethod
     def _add(path: str, children: dict[str, set[str]]) -> None:
         while path not in ("/", ""):
-            path, name = posixpath.split(path.rstrip("/"))
-            children.setdefault(path, set()).add(name)
+            path, _, name = path.rstrip("/").rpartition("/")
+            path = path or "/"
+            names = children.setdefault(path, set())
+            if name in names:
+                return  # and so are its ancestors
+            names.add(name)
 
     def read(self, path: str) -> Observation:
         return self._answer("read", self._resolve(path))

@@ -220,7 +220,7 @@ class _Run:
                 change.safety or Safety.MANUAL,
             )
             outcomes.append((place[0], outcome))
-        outcomes += [(0, o) for o in self._suppression_findings()]
+        outcomes += [(first.line_span(o.line)[0], o) for o in self._suppression_findings()]
         outcomes.sort(key=lambda pair: (pair[0], pair[1].finding.code))
         counts = Counter(rule.code for rule, _, _, _ in self.applied)
         changed = ctx.source != self.first

@@ -90,7 +90,10 @@ class Run:
         if rest:
             _write_manifest(self.folder, rest)
         else:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            # Renamed first: a run that is half deleted must not look like a damaged one.
+            going = self.folder.with_name(self.folder.name + PARTIAL)
+            os.rename(self.folder, going)
+            shutil.rmtree(going, ignore_errors=True)
 
 
 def sha256(data: bytes) -> str:

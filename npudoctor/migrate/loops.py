@@ -30,7 +30,7 @@ _STEP = re.compile(r"num_steps|n_steps|rollout|horizon|max_step|timestep|max_ep_
 class Heat(enum.Enum):
     """How often a place runs, hottest first."""
 
-    STEP = "environment-step"
+    STEP = "step"
     MINIBATCH = "minibatch"
     LOOP = "loop"
     EPOCH = "epoch"
@@ -129,12 +129,17 @@ class Loops:
             for function in self._functions.get(name, ()):
                 self.function_heat[function] = heat
         edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
+        rare: list[ast.AST] = []
         for call in self._ctx.nodes(ast.Call):
             callees = self._functions.get(callee_name(call) or "", ())
-            if callees:
+            if callees and throttled(self._ctx, call):
+                rare.extend(callees)  # once in a while, however hot the caller
+            elif callees:
                 caller: ast.AST | None = self._ctx.enclosing_function(call)
                 lexical = self.lexical(call)
                 edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
+        for callee in rare:
+            self.function_heat[callee] = hotter(self.function_heat.get(callee, Heat.ONCE), Heat.EPOCH)
         changed: list[ast.AST | None] = [None, *edges]
         while changed:
             current = changed.pop()
@@ -151,7 +156,7 @@ class Loops:
         for call in self._ctx.nodes(ast.Call):
             name = callee_name(call)
             if name:
-                heat = self.of(call)
+                heat = Heat.EPOCH if throttled(self._ctx, call) else self.of(call)
                 if heat is not Heat.ONCE:
                     found[name] = hotter(found.get(name, Heat.ONCE), heat)
         return found
@@ -170,6 +175,20 @@ def callee_name(call: ast.Call) -> str | None:
 
 
 _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_net|qf\d?)(_net|_network)?$")
+
+
+def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether the place runs only now and then: `if step % 100 == 0:`."""
+    child: ast.AST = node
+    for above in ctx.ancestors(node):
+        if (
+            isinstance(above, ast.If)
+            and child in above.body
+            and any(isinstance(n, ast.Mod) for n in ast.walk(above.test))
+        ):
+            return True
+        child = above
+    return False
 
 
 def _runs_each_time(loop: LoopNode, child: ast.AST) -> bool:

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -95,9 +96,11 @@ def _pool(job: Any, workers: int) -> ProcessPoolExecutor:
 
 def _start(job: Any, parent: int) -> None:
     _state["job"] = job
+    warnings.simplefilter("ignore")  # what the parser thinks of the user's literals is not our topic
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends the pool
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough
+    gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough,
+    gc.freeze()  # and need not look at what was there before the fork
 
 
 def _follow(parent: int) -> None:

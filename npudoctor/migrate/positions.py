@@ -158,7 +158,7 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
     if path == "builtins.hasattr":
         return Role.DATA
     if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
-        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.UNKNOWN
+        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
     if path == "builtins.getattr" and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
     if isinstance(call.func, ast.Attribute):
@@ -167,6 +167,8 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
             return Role.PRODUCER
         if method in ("startswith", "find", "count", "endswith") and index == 0:
             return Role.COMPARISON
+        if method in _WITH_DEFAULT and index == 0:
+            return Role.DATA  # a key
         if _WITH_DEFAULT.get(method) == index:
             return Role.PRODUCER if voc.fits(string_of(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
@@ -261,7 +263,10 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
     if isinstance(holder, ast.keyword):
         if holder.arg == "choices":
             return Role.CHOICES
-        return Role.PRODUCER if voc.fits_list(holder.arg) else Role.UNKNOWN
+        if any((string_of(e) or "").startswith("npu") for e in above.elts):
+            return Role.DATA  # a list that knows both
+        known = voc.fits_list(holder.arg) or voc.fits(holder.arg)
+        return Role.PRODUCER if known else Role.UNKNOWN
     if isinstance(holder, ast.Compare) and above is not holder.left:
         return Role.COMPARISON
     if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "startswith":

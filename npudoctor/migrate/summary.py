@@ -21,6 +21,7 @@ from npudoctor.migrate.walk import shown
 from npudoctor.migrate.writer import Refusal
 
 HEATS = ("step", "minibatch", "epoch", "loop", "once")
+LEAD = ("NPU207",)  # by far the largest source of syncs: said first, wherever it stands
 
 _TREE = Text("tree", "目录树")
 _FILES = Text("files", "文件")
@@ -69,6 +70,7 @@ def changes_of(outcome: TreeOutcome, refused: Iterable[Refusal], written: bool) 
         change = _texts(file)
         files.append(change)
         items.extend(_item(o, change.old) for o in file.result.outcomes)
+    items.sort(key=lambda item: item.finding.code not in LEAD)
     return Changes(tuple(items), tuple(files), written)
 
 
@@ -147,21 +149,27 @@ def _extra(
         "edits_by_code": dict(sorted(edits.items())),
         "left_by_code": dict(sorted(Counter(i.finding.code for i in changes.left).items())),
         "syncs": syncs(changes),
+        "lead": [code for code in LEAD if any(i.finding.code == code for i in changes.items)],
         "skipped": skipped,
         "seconds": round(outcome.seconds, 3),
     }
 
 
 def syncs(changes: Changes) -> dict[str, object]:
-    """Syncs found, removed and left, the last two by hotness (the `heat` of an NPU2xx finding)."""
+    """Syncs found, removed and left, the last two by hotness.
+
+    An NPU2xx finding says in `heat` how often its place runs and in `syncs` how many waits it stands for.
+    """
     removed: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for item in changes.items:
         if item.finding.code.startswith("NPU2"):
             heat = str(item.finding.params.get("heat", "loop"))
-            (removed if item.applied else left)[heat] += 1
+            number = item.finding.params.get("syncs", 1)
+            (removed if item.applied else left)[heat] += number if isinstance(number, int) else 1
     found = sum(removed.values()) + sum(left.values())
-    return {"found": found, "removed": dict(sorted(removed.items())), "left": dict(sorted(left.items()))}
+    by_heat = {"removed": dict(sorted((+removed).items())), "left": dict(sorted((+left).items()))}
+    return {"found": found, **by_heat}
 
 
 def _texts(file: FileOutcome) -> FileChange:

@@ -27,18 +27,21 @@ def activate(options: Options) -> Any:
         UserError: torch is missing, too old, or has another backend (see `support.require`).
     """
     require()
-    from npudoctor.simulate import devices, envsteps, live, patches, standin
+    from npudoctor.simulate import collective, devices, envsteps, limits, live, npu_module, patches, standin
     from npudoctor.simulate.recorder import Recorder
 
     with _lock:
+        limits.choose(options.chip, options.strict)
         npu = _register()
         devices.count = options.device_count
+        npu_module.properties.name = f"{options.chip} (simulated)"
         stack = ExitStack()
         recorder = Recorder(options.window)
         for name, module in standin.build(npu).items():
             stack.callback(_restore_module, name, sys.modules.get(name))
             sys.modules[name] = module
         patches.apply(stack)
+        collective.apply(stack)
         envsteps.install(stack)
         stack.callback(setattr, live, "recorder", live.recorder)
         live.recorder = recorder

@@ -90,7 +90,7 @@ def _finished(env: Any, seconds: float) -> None:
         return
     copies = getattr(env, "num_envs", 1)
     recorder.step_seconds += seconds
-    recorder.mark("rollout", copies if isinstance(copies, int) else 1)
+    recorder.mark("rollout", copies if isinstance(copies, int) else 1, seconds)
 
 
 def _descendants(base: type) -> list[type]:

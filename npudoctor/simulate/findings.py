@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from npudoctor import tables
 from npudoctor.core.finding import Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
 
@@ -29,6 +30,25 @@ _VALIDATION_FIX = Text(
     "传入 validate_args=False，或调用一次 torch.distributions.Distribution.set_default_validate_args(False)；"
     "数值不变，但参数非法时不再抛出 ValueError",
 )
+_LIMIT = {
+    "refused": Text("the real device refuses {operator} with {dtype} ({times} times here)",
+                    "真实设备不支持 {operator}（{dtype}）（此处 {times} 次）"),
+    "fallback": Text("the real device runs {operator} with {dtype} on the CPU ({times} times here)",
+                     "真实设备会在 CPU 上执行 {operator}（{dtype}）（此处 {times} 次）"),
+    "slow": Text("{operator} with {dtype} is a weak spot of the real device ({times} times here)",
+                 "{operator}（{dtype}）是真实设备的薄弱点（此处 {times} 次）"),
+}
+_BFLOAT16 = Text("the chip has no bfloat16", "该芯片不支持 bfloat16")
+_LIMIT_FIX = Text(
+    "use a type or operator that the chip has (usually float32); --strict stops at the first one",
+    "改用芯片支持的类型或算子（通常为 float32）；--strict 会在第一处停止",
+)
+_COMPILE = Text("torch.compile was asked for {times} times", "程序请求了 {times} 次 torch.compile")
+_COMPILE_CAUSE = Text(
+    "the simulated NPU has no code generator; the model ran as it is, so kernels are those of eager mode",
+    "模拟 NPU 没有代码生成器；模型按原样运行，因此算子数为即时模式下的数值",
+)
+_COMPILE_FIX = Text("nothing to mend; compare counts in eager mode", "无需修复；请在即时模式下比较计数")
 _VALIDATION_SOURCE = "https://docs.pytorch.org/docs/stable/distributions.html"
 
 
@@ -43,10 +63,40 @@ def findings(summary: dict[str, Any], outcome: Any) -> tuple[Finding, ...]:
             params={"error": outcome.error or f"exit status {outcome.status}"},
             fixes=(Fix(_FAILED_FIX),),
         ))
+    found.extend(_limits(summary))
+    if summary["notes"].get("torch.compile"):
+        found.append(_compiled(summary["notes"]["torch.compile"]))
     hidden = _validation(summary)
     if hidden is not None:
         found.append(hidden)
     return tuple(found)
+
+
+def _limits(summary: dict[str, Any]) -> list[Finding]:
+    """One finding per row of the table of limits that was hit, at the line that hit it most."""
+    rows = {row["key"]: row for row in tables.load("device_limits").rows}
+    found, seen = [], set()
+    for hit in summary["limits"]:
+        if hit["key"] in seen:
+            continue
+        seen.add(hit["key"])
+        row = rows.get(hit["key"])
+        effect = row["effect"] if row else "refused"
+        found.append(Finding(
+            "NPU406", "not-on-the-real-device",
+            Severity.NOTE if effect == "slow" else Severity.WARNING, _LIMIT[effect],
+            Text(row["en"], row["zh"]) if row else _BFLOAT16,
+            place=Place(hit["path"], hit["line"] or None),
+            params={"operator": hit["operator"], "dtype": hit["dtype"],
+                    "times": sum(h["times"] for h in summary["limits"] if h["key"] == hit["key"])},
+            fixes=(Fix(_LIMIT_FIX),), sources=(row["source_url"],) if row else (),
+        ))
+    return found
+
+
+def _compiled(times: int) -> Finding:
+    return Finding("NPU407", "compile-not-simulated", Severity.NOTE, _COMPILE, _COMPILE_CAUSE,
+                   params={"times": times}, fixes=(Fix(_COMPILE_FIX),))
 
 
 def _validates(calls: list[str]) -> bool:

@@ -44,7 +44,7 @@ def make(
         dev = 0; go = run
 {body}
         o = go(CPU_KEYS, {call})
-        where = launch(name)
+        where = launch(name, {work})
 {result}
     return kernel
 """
@@ -164,12 +164,27 @@ def compiled(overload: Any) -> Callable[..., Any]:
     extra = tuple(a.name for k, a in kinds if a.kwarg_only and k != "S")
     defaults = tuple(a.default_value if a.has_default_value() else None for _, a in positional)
     bits = schema.name.replace("aten::", "") in _TAKES_CONJUGATES
-    make = _factory(shape, extra, _result_of(overload, positional), bits)
+    result = _result_of(overload, positional)
+    make = _factory(shape, extra, result, bits, _work_of(schema.name, result))
     return make(
         schema.name.replace("aten::", ""), overload._handle.redispatch_boxed, _taking_numbers(overload),
         CPU_KEYS, live.launch, live.allocated, odd, host_list, wrap_all, resolved, CELLS, to_capsule,
         from_capsule, defaults,
     )
+
+
+# Matrix products: the operand whose last extent is summed over.
+_PRODUCTS = {"mm": "ha0", "bmm": "ha0", "addmm": "ha1", "baddbmm": "ha1", "linear": "ha0"}
+
+
+def _work_of(name: str, result: str) -> str:
+    """An expression for the work of a call: bytes written, or minus the operations of a product."""
+    left = _PRODUCTS.get(name.replace("aten::", ""))
+    if result is _ONE:
+        return f"-2 * o.numel() * {left}.shape[-1]" if left else "o.nbytes"
+    if result == "return a0":
+        return "ha0.nbytes if ha0.__class__ is not list else 0"
+    return "0"
 
 
 def _taking_numbers(overload: Any) -> Callable[..., Any]:
@@ -200,7 +215,7 @@ def _result_of(overload: Any, positional: list[tuple[str, Any]]) -> str:
 
 
 @functools.cache
-def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool) -> Callable[..., Any]:
+def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool, work: str) -> Callable[..., Any]:
     kinds = list(_split(shape))
     signature, body, call = [], [], []
     for number, (kind, default) in enumerate(kinds):
@@ -227,6 +242,7 @@ def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool) -> Cal
         signature=", ".join([*signature, "*rest", "**kw"]),
         body="\n".join("        " + line for line in body) or "        pass",
         call=", ".join([*call, "*rest", "**kw"]),
+        work=work,
         result="\n".join("        " + line for line in result.splitlines()),
     )
     space: dict[str, Any] = {}

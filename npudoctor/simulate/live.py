@@ -23,8 +23,12 @@ class Block(weakref.ref):
     owner: list
 
 
-def launch(name: str) -> tuple | None:
-    """Note one kernel launch; returns the user's position."""
+def launch(name: str, work: int = 0) -> tuple | None:
+    """Note one kernel launch; returns the user's position.
+
+    Args:
+        work: bytes written, or minus the floating point operations of a matrix product.
+    """
     live = recorder
     if live is None:
         return None
@@ -42,7 +46,7 @@ def launch(name: str) -> tuple | None:
             break
         frame = frame.f_back
     events = live.events
-    events.append((name, where))
+    events.append((name, where, work))
     if len(events) >= BATCH:
         live.fold()
     return where

@@ -19,14 +19,14 @@ from npudoctor.simulate.sites import is_library
 
 BATCH = 20_000
 WINDOW = 200_000
-SYNC, H2D, D2H, MARK = "sync", "h2d", "d2h", "mark"  # a kernel's event is (operator, position)
+SYNC, H2D, D2H, MARK = "sync", "h2d", "d2h", "mark"  # a kernel: (operator, position, work)
 
 
 class Recorder:
     """Counts of one activation.
 
     Attributes:
-        kernels: (operator, position) -> launches.
+        kernels: (operator, position, work) -> launches; `work` as `live.launch` takes it.
         syncs: (SYNC, cause, position, path) -> times; `path` is a tuple of positions, innermost first.
         transfers: (direction, bytes, position, blocking) -> times.
         memory: device word -> [bytes now, peak bytes].
@@ -54,6 +54,7 @@ class Recorder:
         self.step_seconds = 0.0
         self.notes: Counter = Counter()
         self.pending: Counter = Counter()
+        self.limits: Counter = Counter()
 
     # --- positions -------------------------------------------------------------------------
 
@@ -105,9 +106,9 @@ class Recorder:
             self._add((SYNC, cause, where, path))
         return where
 
-    def mark(self, phase: str, steps: int) -> None:
-        """Everything since the last mark belonged to `phase`; `steps` environment steps ended."""
-        self._add((MARK, phase, steps))
+    def mark(self, phase: str, steps: int, seconds: float = 0.0) -> None:
+        """Everything since the last mark belonged to `phase`; `steps` environment steps took `seconds`."""
+        self._add((MARK, phase, steps, seconds))
 
     def _add(self, event: tuple) -> None:
         self.events.append(event)
@@ -130,7 +131,7 @@ class Recorder:
 
     def _count(self, batch: list[tuple]) -> None:
         for event, times in Counter(batch).items():
-            if len(event) == 2:
+            if len(event) == 3:
                 self.kernels[event] += times
             elif event[0] is SYNC:
                 self.syncs[event] += times
@@ -171,7 +172,7 @@ class Recorder:
 
 
 def _tally(events: list[tuple], counts: Counter) -> None:
-    counts.update("kernels" if len(e) == 2 else e[0] + "s" if e[0] is SYNC else e[0] for e in events)
+    counts.update("kernels" if len(e) == 3 else e[0] + "s" if e[0] is SYNC else e[0] for e in events)
     for event in events:
         if event[0] is H2D or event[0] is D2H:
             counts[event[0] + "_bytes"] += event[1]

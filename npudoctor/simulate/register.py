@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npudoctor.simulate import autocast, islands, kernels, rng
+from npudoctor.simulate import autocast, collective, islands, kernels, limits, rng
 
 _KEEP: list[Any] = []  # a Library unregisters its kernels when it dies
 _KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -52,21 +52,37 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
     library = torch.library.Library("aten", "IMPL")
     _KEEP.append(library)
     count = 0
+    watched = limits.watched()
     for name, overload, on_cpu in overloads():
         kernel = special[name] if name in special else kernel_for(name, overload, on_cpu, current)
         if kernel is not None:
             if torch.Tag.nondeterministic_seeded in overload.tags:
                 kernel = rng.drawing(kernel)
+            if name in watched:
+                kernel = limits.checked(name, kernel)
             library.impl(name, kernel, "PrivateUse1")
             count += 1
     for name in islands.NAMES:
         kernel = islands.island(_overload(name))
         library.impl(name, kernel, "AutogradPrivateUse1")
         library.impl(name, kernel, "PrivateUse1")
+    for key in ("AutogradPrivateUse1", "PrivateUse1"):
+        library.impl("_has_compatible_shallow_copy_type", _compatible, key)
     every = torch.library.Library("_", "IMPL")
     _KEEP.append(every)
     autocast.install(library, every)
+    collective.install(_KEEP)
     return count
+
+
+def _compatible(first: Any, second: Any) -> bool:
+    """Whether `first.data = second` may turn a host tensor into a device tensor: yes, as in torch_npu.
+
+    Without it `module.to("npu")` would make new parameters, and an optimizer made before would
+    go on updating the old ones.
+    Source: https://github.com/Ascend/pytorch (the operator is registered for CPU and NPU alike).
+    """
+    return {first.device.type, second.device.type} <= {"cpu", "npu"}
 
 
 def _overload(name: str) -> Any:

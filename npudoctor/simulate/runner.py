@@ -14,6 +14,7 @@ from types import TracebackType
 
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
+from npudoctor.simulate.sites import is_library
 
 _NO_FILE = Text("no such script: {path}", "找不到脚本：{path}")
 _NO_MODULE = Text("no module named {name}", "找不到模块 {name}")
@@ -90,7 +91,8 @@ def _report(error: BaseException) -> Outcome:
     trace = _beyond_runpy(error.__traceback__)
     traceback.print_exception(type(error), error, trace)
     summary = traceback.extract_tb(trace)
-    where = f"{summary[-1].filename}:{summary[-1].lineno}" if summary else ""
+    own = [frame for frame in summary if not is_library(frame.filename)] or list(summary)
+    where = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
     return Outcome(1, f"{type(error).__name__}: {error}".splitlines()[0], where)
 
 

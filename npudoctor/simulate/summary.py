@@ -32,7 +32,7 @@ def summarise(recorder: Any) -> dict[str, Any]:
         entry["paths"][_render(sites, where and _site(recorder, where))] += times
         kinds[kind] += times
     operators: Counter = Counter()
-    for (name, where), times in recorder.kernels.items():
+    for (name, where, _), times in recorder.kernels.items():
         entry = _line(lines, recorder, where)
         entry["kernels"] += times
         entry["operators"][name] += times
@@ -47,8 +47,19 @@ def summarise(recorder: Any) -> dict[str, Any]:
         "totals": _totals(recorder, kinds, operators),
         "lines": [_plain(entry) for entry in ordered],
         "phases": _phases(recorder),
+        "limits": _limits(recorder),
         "notes": dict(sorted(recorder.notes.items())),
     }
+
+
+def _limits(recorder: Any) -> list[dict[str, Any]]:
+    """What the real device would refuse or do elsewhere, by row of the table, operator, type and line."""
+    found = []
+    for (key, operator, dtype, where), times in recorder.limits.most_common():
+        site = _site(recorder, where) if where is not None else None
+        found.append({"key": key, "operator": operator, "dtype": dtype, "times": times,
+                      "path": _short(site.path) if site else "?", "line": site.line if site else 0})
+    return found
 
 
 def _phases(recorder: Any) -> dict[str, dict[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 from collections.abc import Sequence
@@ -133,9 +134,23 @@ def no_result(code: str, run: ChildRun, context: Context) -> Outcome:
     return Outcome(outcome.status, outcome.summary, findings=outcome.findings, log=(*run.log, *trace))
 
 
-def from_log(log: Sequence[str]) -> Finding | None:
-    """The known symptom that `log` shows, most specific first; None when there is none."""
-    return None
+def from_log(log: Sequence[str], name: str) -> Finding | None:
+    """The known symptom that best explains `log`, or None.
+
+    Args:
+        name: where the log is kept, for the places in the finding.
+    """
+    from npudoctor.symptoms import present
+    from npudoctor.symptoms.match import Scanner
+    from npudoctor.symptoms.rank import ranked
+    from npudoctor.symptoms.rows import Rank, all_symptoms
+
+    scanner = Scanner(all_symptoms())
+    scanner.scan(io.BytesIO("\n".join(log).encode("utf-8", "replace") + b"\n"))
+    # A bare exception explains no more than the stage's own finding already says.
+    matches = tuple(m for m in ranked(scanner) if m.symptom.rank < Rank.EXCEPTION)
+    found = present.report(name, scanner, matches).findings
+    return next((f for f in found if f.severity is Severity.ERROR), None)
 
 
 def _kind(run: ChildRun, params: dict[str, object]) -> _Kind:

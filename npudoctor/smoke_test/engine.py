@@ -89,9 +89,9 @@ def _explain(result: Result, context: Context) -> Outcome:
     if not outcome.log:
         return outcome
     log_path(result, context).write_text("\n".join(outcome.log) + "\n", encoding="utf-8")
-    likely = causes.from_log(outcome.log)
-    if likely is None:
-        return outcome
+    likely = causes.from_log(outcome.log, str(log_path(result, context)))
+    if likely is None or outcome.findings[0].code != result.stage.code:
+        return outcome  # nothing known, or the stage itself has already named a deeper cause
     first, *rest = outcome.findings
     # The cause in the log is the root; that the stage failed follows from it.
     return replace(outcome, findings=(replace(likely, consequences=(*likely.consequences, first)), *rest))

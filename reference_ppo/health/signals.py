@@ -28,7 +28,7 @@ def of_update(seen: dict[str, NDArray[np.float32]], epochs: int, clip: float) ->
             "kl_max": float(k3.max()),
             "clip_fraction": float(clipped[-last:].mean()),
             "entropy": float(seen["entropy"][-1]),
-            "policy_loss": float(seen["policy_loss"].mean()),
+            "policy_loss": -float(seen["objective"].mean()),
             "value_loss": float(seen["value_loss"].mean()),
             "grad_norm": float(np.median(seen["grad_norm"])),
             "grad_norm_max": float(seen["grad_norm"].max()),

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from reference_ppo.config import Config
 from reference_ppo.envs.make import Spec
 from reference_ppo.policy import Policy
-from reference_ppo.ppo import clip_gradient, loss, make_optimizer, permutations, update
+from reference_ppo.ppo import PlainUpdate, clip_gradient, loss, make_optimizer, permutations
 
 SPEC = Spec(5, 2, False, -np.ones(2, np.float32), np.ones(2, np.float32))
 CONFIG = Config(num_envs=4, rollout_steps=128, minibatch=32, epochs=2, entropy_coef=0.01)
@@ -47,9 +47,11 @@ def test_clipped_objective_by_hand(log_r: float, advantage: float, expected: flo
         rows[0, 7] = pi.log_prob(rows[:, 5:7])[0] - log_r
     rows[0, 8], rows[0, 9] = advantage, float(v) - 3.0
     total, seen = loss(policy, rows, CONFIG)
-    assert float(seen["policy_loss"]) == pytest.approx(-expected, rel=1e-4)
-    assert float(seen["value_loss"]) == pytest.approx(9.0, rel=1e-4)
-    assert float(total.detach()) == pytest.approx(-expected + 4.5 - 0.01 * float(seen["entropy"]), rel=1e-4)
+    assert float(seen["objective"].detach()) == pytest.approx(expected, rel=1e-4)
+    assert float(seen["value_loss"].detach()) == pytest.approx(9.0, rel=1e-4)
+    assert float(total.detach()) == pytest.approx(
+        -expected + 4.5 - 0.01 * float(seen["entropy"].detach()), rel=1e-4
+    )
 
 
 class Conventional(nn.Module):
@@ -92,7 +94,7 @@ def test_equals_the_conventional_form() -> None:
     order = permutations(np.random.default_rng(0), 128, 2)
     before = policy.theta.detach().clone()
     conventional_update(net, data, order)
-    seen = update(policy, make_optimizer(policy, CONFIG), data, order, CONFIG)
+    seen = PlainUpdate(policy, make_optimizer(policy, CONFIG), CONFIG)(data, order)
     assert float((policy.theta - before).abs().max()) > 1e-3
     torch.testing.assert_close(policy.theta.detach(), net.theta().detach(), rtol=0, atol=2e-6)
     assert seen["log_r"].shape == (8, 32)
@@ -131,6 +133,6 @@ def test_nothing_is_read_back_inside_the_update() -> None:
     data, order = rollout(policy), permutations(np.random.default_rng(0), 128, 2)
     optimizer = make_optimizer(policy, CONFIG)
     with Count() as count:
-        update(policy, optimizer, data, order, CONFIG)
+        PlainUpdate(policy, optimizer, CONFIG)(data, order)
     assert count.names.count("_local_scalar_dense") == 0
     assert "nonzero" not in count.names

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from reference_ppo.config import Config
-from reference_ppo.ppo import loss, make_optimizer, update
+from reference_ppo.ppo import PlainUpdate, loss, make_optimizer
 from reference_ppo.world import World
 from tests.reference_ppo import two_processes
 
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def torchrun(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--rdzv-backend", "c10d",
-               "--rdzv-endpoint", "localhost:0", *arguments]  # fmt: skip
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", *arguments]  # fmt: skip
     environ = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=240, check=False
@@ -51,13 +51,8 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
     torch.testing.assert_close(both[0]["g"], g, rtol=1e-4, atol=1e-7)
     assert torch.equal(both[0]["g"], both[1]["g"])
     order = np.arange(len(data))[None].repeat(3, 0)
-    update(
-        policy,
-        make_optimizer(policy, Config()),
-        data,
-        order,
-        Config(minibatch=len(data), rollout_steps=len(data)),
-    )
+    config = Config(minibatch=len(data), rollout_steps=len(data))
+    PlainUpdate(policy, make_optimizer(policy, config), config)(data, order)
     torch.testing.assert_close(both[0]["theta"], policy.theta.detach(), rtol=0, atol=1e-6)
     assert torch.equal(both[0]["theta"], both[1]["theta"])
     a = two_processes.numbers()
@@ -69,7 +64,7 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
         assert both[rank]["together"] is True
 
 
-def test_two_processes_with_half_the_environments_each_learn_the_task(tmp_path: Path) -> None:
+def test_two_processes_with_half_the_environments_each_learn(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     out = torchrun("-m", "reference_ppo", "--target-success", "0.9", "--jsonl", str(file), "--quiet")
     assert out.returncode == 0, out.stderr

@@ -11,7 +11,7 @@ import torch
 from reference_ppo.config import Config
 from reference_ppo.envs.make import Spec
 from reference_ppo.policy import Policy
-from reference_ppo.ppo import loss, make_optimizer, update
+from reference_ppo.ppo import PlainUpdate, loss, make_optimizer
 from reference_ppo.world import World
 
 ROWS = 64
@@ -41,8 +41,8 @@ def main() -> None:
     (g,) = torch.autograd.grad(total, policy.theta)
     world.average(g)
     order = np.arange(ROWS // 2)[None].repeat(3, 0)
-    config = Config(minibatch=ROWS // 2, rollout_steps=ROWS // 2)
-    update(policy, make_optimizer(policy, config), half, order, config, world.average)
+    config = Config(minibatch=ROWS, rollout_steps=ROWS)
+    PlainUpdate(policy, make_optimizer(policy, config), config, world)(half, order)
     a = numbers()[world.rank * 4 : world.rank * 4 + 4]
     result = {
         "g": g,

@@ -85,3 +85,22 @@ def test_failed_keeps_the_first_finding_first(context: Context) -> None:
     first = Finding("NPU302", "a", Severity.ERROR, WORD, WORD)
     second = Finding("NPU302", "b", Severity.NOTE, WORD, WORD)
     assert [f.slug for f in failed(Phrase(WORD), first, None, findings=(second,)).findings] == ["a", "b"]
+
+
+def test_a_known_symptom_in_the_log_becomes_the_cause(context: Context) -> None:
+    def no_cann(context: Context) -> Outcome:
+        log = (
+            "Traceback (most recent call last):",
+            "ImportError: libhccl.so: cannot open shared object file: No such file or directory",
+        )
+        return Outcome(
+            Status.FAIL,
+            Phrase(WORD),
+            log=log,
+            findings=(Finding("NPU302", "library-missing", Severity.ERROR, WORD, WORD),),
+        )
+
+    finding = engine.run_stages([stage("NPU302", no_cann)], context)[0].outcome.findings[0]
+    assert "libhccl.so" in finding.title.render("en", finding.params)
+    assert "library-missing" in [f.slug for f in finding.consequences]
+    assert any("set_env.sh" in c for fix in finding.fixes for c in fix.commands)

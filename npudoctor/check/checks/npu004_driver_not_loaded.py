@@ -59,7 +59,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             ),
         ),
         evidence=(
-            evidence(modules.place, "no drv_* or asdrv_* module"),
+            evidence(modules.place, "drv_*, asdrv_*: -"),
             evidence(getattr(machine.driver.info, "place", ""), info.version),
         ),
     )

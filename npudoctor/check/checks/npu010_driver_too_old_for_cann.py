@@ -18,7 +18,9 @@ from npudoctor.check.api import (
     VersionInfo,
     c_level,
     cann_in_use,
+    carried_fixes,
     device_works,
+    driver_relation,
     evidence,
     value,
 )
@@ -61,10 +63,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     if _declared_match(driver, install):
         return
-    try:
-        relation = tables.driver_relation(install.version, driver.version)
-    except ValueError:
-        raise Skip(UNLISTED, _params(install, driver, tables)) from None
+    relation = driver_relation(tables, install.version, driver.version)
     if relation in _BAD:
         yield _finding(machine, tables, install, driver, relation)
     elif relation in (DriverRelation.UNKNOWN, DriverRelation.OLDER_THAN_PAIRED):
@@ -111,6 +110,7 @@ def _finding(
         params,
         fixes=(
             Fix(UPGRADE, needs_root=True, host_only=True),
+            *carried_fixes(machine, tables, driver.version),
             Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(

@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         ),
         evidence=(
             evidence("/proc/modules", ", ".join(value(machine.driver.modules)[:4])),
-            evidence("/dev", "no davinciN"),
+            evidence("/dev", "davinci*: ENOENT"),
         ),
     )
 

@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 host_only=True,
             ),
         ),
-        evidence=(evidence("npu-smi info", "stopped at the time limit"),),
+        evidence=(evidence("npu-smi info", "timeout"),),
     )
 
 

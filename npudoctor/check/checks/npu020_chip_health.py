@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npudoctor.check.api import (
     Check,
+    Chip,
     Finding,
     Fix,
     Iterable,
@@ -47,9 +48,15 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             {"chip": ", ".join(f"{c.npu}/{c.chip}" for c in ill), "health": health},
             fixes=(Fix(FIX, tuple(f"npu-smi info -t health -i {c.npu} -c {c.chip}" for c in ill[:8])),),
             evidence=tuple(
-                evidence("npu-smi info", f"NPU {c.npu} chip {c.chip} {c.name}: {health}") for c in ill[:8]
+                evidence("npu-smi info", f"NPU {c.npu} chip {c.chip} {c.name}: {health}{_error(machine, c)}")
+                for c in ill[:8]
             ),
         )
+
+
+def _error(machine: Machine, chip: Chip) -> str:
+    words = machine.npu_smi.errors.get((chip.npu, chip.chip))
+    return f", error {words}" if words else ""
 
 
 def _failed(machine: Machine) -> bool:

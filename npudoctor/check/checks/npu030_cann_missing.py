@@ -16,6 +16,7 @@ from npudoctor.check.api import (
     evidence,
     has_npu_software,
     seen_hardware,
+    set_fixes,
     torch_npu_version,
     value,
 )
@@ -54,10 +55,16 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     run_ = value(machine.probes.torch_npu) or value(machine.probes.torch)
     match = _LIBRARY.search(run_.error) if run_ is not None else None
-    seen = [evidence(str(getattr(machine.cann.installs, "place", "")), "no version file of CANN")]
+    seen = [
+        evidence(str(getattr(machine.cann.installs, "place", "")), "version.info, *_install.info: ENOENT")
+    ]
     if match and run_ is not None:
         seen.insert(0, evidence("import torch_npu", run_.error))
+    version = torch_npu_version(machine)
+    row = tables.row_for_torch_npu(version).value if version else None
+    known = set_fixes(machine, tables, torch_npu=row.torch_npu) if row else ()
     fixes = [
+        *known,
         Fix(INSTALL, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh"), needs_root=True),
         Fix(ELSEWHERE, ("source <CANN>/set_env.sh",)),
     ]

@@ -49,7 +49,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         fixes=(Fix(FIX, ("env -i HOME=$HOME PATH=/usr/bin:/bin bash", f"source {set_env(best)}")),),
         evidence=(
             evidence("LD_LIBRARY_PATH", machine.var("LD_LIBRARY_PATH") or ""),
-            evidence("ASCEND_HOME_PATH", machine.var("ASCEND_HOME_PATH") or "not set"),
+            evidence("ASCEND_HOME_PATH", machine.var("ASCEND_HOME_PATH") or "unset"),
         ),
     )
 

@@ -11,7 +11,10 @@ from npudoctor.check.api import (
     Severity,
     Tables,
     Text,
+    cann_in_use,
     evidence,
+    python_minor,
+    set_fixes,
     value,
 )
 
@@ -38,9 +41,20 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         CAUSE,
         {"python": machine.python.executable},
-        fixes=(Fix(INSTALL, ("npudoctor pair",)), Fix(OTHER, ("npudoctor check --python /path/to/python",))),
-        evidence=(evidence(machine.python.executable, f"Python {value(machine.python.version)}, no torch"),),
+        fixes=(
+            *_sets(machine, tables),
+            Fix(INSTALL, ("npudoctor pair",)),
+            Fix(OTHER, ("npudoctor check --python /path/to/python",)),
+        ),
+        evidence=(evidence(machine.python.executable, f"Python {value(machine.python.version)}, torch: -"),),
     )
+
+
+def _sets(machine: Machine, tables: Tables) -> tuple[Fix, ...]:
+    """What to install for the CANN that is here; without one there is nothing to go by."""
+    install = cann_in_use(machine)
+    python = python_minor(machine) or None
+    return set_fixes(machine, tables, cann=install.version, python=python) if install else ()
 
 
 CHECK = Check(

@@ -18,7 +18,9 @@ from npudoctor.check.api import (
     cann_in_use,
     device_works,
     evidence,
+    python_minor,
     relation_to,
+    set_fixes,
 )
 
 TITLE = Text(
@@ -66,6 +68,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             "weak": row.provenance.confidence,
         },
         fixes=(
+            *set_fixes(machine, tables, cann=install.version, python=python_minor(machine) or None),
             Fix(
                 FIX, (f"npudoctor pair --cann {install.version}", f"npudoctor pair --torch-npu {npu.version}")
             ),

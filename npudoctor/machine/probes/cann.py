@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from npudoctor.machine import layout
 from npudoctor.machine.facts import Absent, Cann, CannInstall, Known, Leaf, VersionInfo, decided, value
 from npudoctor.machine.host import Host
 from npudoctor.machine.leaves import leaf_of
 from npudoctor.machine.parsers import version_info as parse
 from npudoctor.machine.probe import Probe, Settings
-
-_ARCHES = ("aarch64-linux", "x86_64-linux")
-_PARTS = ("runtime", "compiler", "opp", "lib64", "toolkit", "python")
-_COMPONENTS = ("toolkit", "compiler", "runtime", "opp")
-KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel"
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Cann:
@@ -71,7 +68,7 @@ def _candidates(
             unseen = unseen or listing
         names = value(listing, ())
         places += [f"{base}/{n}" for n in names if n == "cann" or n.startswith("cann-")]
-        for product in ("ascend-toolkit", "nnae", "nnrt"):
+        for product in layout.places("cann.product_folder"):
             if product in names:
                 versions = host.list(f"{base}/{product}").data or ()
                 places += [f"{base}/{product}/{v}" for v in versions if v == "latest" or v[:1].isdigit()]
@@ -92,7 +89,24 @@ def _installs(host: Host, places: list[str]) -> tuple[list[CannInstall], Any]:
         install = _read_install(host, home, tuple(names))
         if install is not None:
             found.append(install)
-    return found, unclear
+    return _merged(found), unclear
+
+
+def _merged(found: list[CannInstall]) -> list[CannInstall]:
+    """Up to 8.3 `latest` is a folder of links into the versioned one: both are the same installation.
+
+    The install file names the versioned folder; where that was found as well, the other becomes an alias.
+    """
+    by_home = {install.home: install for install in found}
+    for install in found:
+        named = install.info.fields.get("path", "") if install.info else ""
+        home = posixpath.dirname(named) if named.endswith(layout.places("cann.arch_folder")) else named
+        other = by_home.get(home)
+        if other is not None and home != install.home and other.version == install.version:
+            aliases = (*other.aliases, install.home, *install.aliases)
+            by_home[home] = dataclasses.replace(other, aliases=aliases)
+            del by_home[install.home]
+    return list(by_home.values())
 
 
 def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall | None:
@@ -101,7 +115,8 @@ def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall 
     info, place = _version(host, home, inside)
     if info is None:
         return None
-    chips = leaf_of(host.list(f"{home}/{KERNELS}"), lambda ns: tuple(n for n in ns if n.startswith("ascend")))
+    kernels = host.list(f"{home}/{layout.place('cann.kernels')}")
+    chips = leaf_of(kernels, lambda names: tuple(n for n in names if n.startswith("ascend")))
     return CannInstall(
         home=home,
         version=info.version,
@@ -113,7 +128,7 @@ def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall 
         chips=value(chips, ()),
         ops_known=decided(chips),
         info=info,
-        parts=frozenset(p for p in _PARTS if p in inside),
+        parts=frozenset(p for p in layout.places("cann.part") if p in inside),
         aliases=tuple(n for n in names if n != home),
     )
 
@@ -122,7 +137,7 @@ def _version(host: Host, home: str, inside: set[str]) -> tuple[VersionInfo | Non
     """The first version file that parses: install info, version.cfg, then the components' own files."""
     places = [
         (f"{home}/{arch}/ascend_toolkit_install.info", parse.cann_install_info)
-        for arch in _ARCHES
+        for arch in layout.places("cann.arch_folder")
         if arch in inside
     ]
     places += [
@@ -132,11 +147,12 @@ def _version(host: Host, home: str, inside: set[str]) -> tuple[VersionInfo | Non
     ]
     if "version.cfg" in inside:
         places.append((f"{home}/version.cfg", parse.version_cfg))
-    for part in _COMPONENTS:
+    for part in layout.places("cann.component"):
         if part in inside:
             places.append((f"{home}/{part}/version.info", parse.component_info))
     if "share" in inside:
-        places += [(f"{home}/share/info/{part}/version.info", parse.component_info) for part in _COMPONENTS]
+        names = layout.places("cann.component")
+        places += [(f"{home}/share/info/{n}/version.info", parse.component_info) for n in names]
     for path, reader in places:
         found = value(leaf_of(host.read(path), reader))
         if found is not None:
@@ -170,7 +186,7 @@ def _nnal(host: Host, environ: Mapping[str, str], root: str) -> Leaf[tuple[str, 
     leaves = []
     bases = [f"{environ.get('HOME', '')}/Ascend", root, "/usr/local/Ascend"]
     for base in dict.fromkeys(b for b in bases if b.startswith("/") and b != "/Ascend"):
-        atb = f"{base}/nnal/atb"
+        atb = f"{base}/{layout.place('nnal.atb')}"
         leaves.append(
             leaf_of(
                 host.read(f"{atb}/latest/version.info"),
@@ -194,7 +210,8 @@ def _homes_on_path(
     if not decided(environ):
         return environ  # type: ignore[return-value]
     homes = {name: i.home for i in installs for name in (i.home, *i.aliases)}
-    homes.update({f"{name}/{arch}": home for name, home in list(homes.items()) for arch in _ARCHES})
+    arches = layout.places("cann.arch_folder")
+    homes.update({f"{name}/{arch}": home for name, home in list(homes.items()) for arch in arches})
     parents = [posixpath.dirname(p.rstrip("/")) for p in libraries if p.rstrip("/").endswith("/lib64")]
     return Known(tuple(dict.fromkeys(homes[p] for p in parents if p in homes)), "LD_LIBRARY_PATH")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from npudoctor.machine.facts import Absent, Known, Leaf, Node
 from npudoctor.machine.host import Host, Observation
+from npudoctor.machine.layout import places
 from npudoctor.machine.leaves import failed
 from npudoctor.machine.probe import Probe, Settings
-
-# davinciN and vdavinciN are chips; the others manage them (data: disk_layout.toml).
-NAMES = re.compile(
-    r"v?davinci\d+|davinci_manager(_docker)?|devmm_svm(_agent)?|hisi_hdc|asdrv_svm|dvpp_cmdlist"
-)
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[tuple[Node, ...]]:
@@ -22,11 +19,17 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[tu
     listing = host.list("/dev")
     if not listing.ok:
         return failed(listing)
-    paths = [f"/dev/{name}" for name in sorted(listing.data, key=_natural) if NAMES.fullmatch(name)]
+    paths = [f"/dev/{name}" for name in sorted(listing.data, key=_natural) if _named(name)]
     if not paths:
         return Absent("/dev")
     opened = host.open_rw(paths)
     return Known(tuple(_node(path, host.stat(path), opened[path]) for path in paths), "/dev")
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(name: str) -> bool:
+    """davinciN and vdavinciN are chips; the others manage them."""
+    return any(re.fullmatch(pattern, name) for pattern in places("node.name"))
 
 
 def _node(path: str, seen: Observation, opened: Observation) -> Node:

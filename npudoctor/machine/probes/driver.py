@@ -7,24 +7,15 @@ from typing import Any
 
 from npudoctor.machine.facts import Absent, Driver, Known, Leaf, decided, value
 from npudoctor.machine.host import Host
+from npudoctor.machine.layout import place, places
 from npudoctor.machine.leaves import leaf_of
 from npudoctor.machine.parsers.version_info import driver_info, fields
 from npudoctor.machine.probe import Probe, Settings
 
-INSTALL_RECORD = "/etc/ascend_install.info"
-DEFAULT_ROOT = "/usr/local/Ascend"
-_HAL = (
-    "driver/lib64/driver/libascend_hal.so",
-    "driver/lib64/common/libascend_hal.so",
-    "driver/lib64/libascend_hal.so",
-    "driver/lib64/inner/libascend_hal.so",
-)
-_MODULE_PREFIXES = ("drv_", "asdrv_", "ascend_", "npu_peermem")
-
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Driver:
     """Follow `Driver_Install_Path_Param` to a driver outside the default place."""
-    install = leaf_of(host.read(INSTALL_RECORD), fields)
+    install = leaf_of(host.read(place("driver.record")), fields)
     root = driver_root(value(install, {}))
     return Driver(
         root=root,
@@ -32,18 +23,18 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Driver:
         libraries=_libraries(host, root),
         modules=leaf_of(host.read("/proc/modules"), _modules),
         install=install,
-        dcmi=leaf_of(host.stat("/usr/local/dcmi"), lambda _: "/usr/local/dcmi"),
+        dcmi=leaf_of(host.stat(place("driver.dcmi")), lambda _: place("driver.dcmi")),
     )
 
 
 def driver_root(record: Mapping[str, str]) -> str:
     """The install root in /etc/ascend_install.info (the vendor reads its keys without case)."""
     lowered = {key.lower(): path for key, path in record.items()}
-    return (lowered.get("driver_install_path_param") or DEFAULT_ROOT).rstrip("/")
+    return (lowered.get("driver_install_path_param") or place("driver.root")).rstrip("/")
 
 
 def _libraries(host: Host, root: str) -> Leaf[str]:
-    seen = [leaf_of(host.stat(f"{root}/{path}"), lambda data: data["real"]) for path in _HAL]
+    seen = [leaf_of(host.stat(f"{root}/{path}"), lambda data: data["real"]) for path in places("driver.hal")]
     for leaf in seen:
         if isinstance(leaf, Known):
             return leaf
@@ -53,7 +44,7 @@ def _libraries(host: Host, root: str) -> Leaf[str]:
 
 def _modules(text: str) -> tuple[str, ...]:
     names = (line.split(" ", 1)[0] for line in text.splitlines())
-    return tuple(name for name in names if name.startswith(_MODULE_PREFIXES))
+    return tuple(name for name in names if name.startswith(places("driver.module_prefix")))
 
 
 PROBE = Probe("driver", collect)

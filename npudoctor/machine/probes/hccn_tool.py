@@ -7,13 +7,14 @@ from typing import Any
 
 from npudoctor.machine.facts import Leaf
 from npudoctor.machine.host import Host
+from npudoctor.machine.layout import place
 from npudoctor.machine.leaves import leaf_of
 from npudoctor.machine.probe import Probe, Settings
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[str]:
     """`<driver root>/driver/tools/hccn_tool`."""
-    path = f"{known['driver'].root}/driver/tools/hccn_tool"
+    path = f"{known['driver'].root}/{place('driver.hccn_tool')}"
     return leaf_of(host.stat(path), lambda _: path)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from npudoctor.machine.facts import Absent, Known, Leaf, NpuSmi, SmiInfo, value
 from npudoctor.machine.host import Command, Host, Observation
+from npudoctor.machine.layout import places
 from npudoctor.machine.leaves import failed, leaf_of
-from npudoctor.machine.parsers.npu_smi import parse_failure, parse_info, parse_mapping, parse_pairs
+from npudoctor.machine.parsers.npu_smi import HEALTHY, parse_failure, parse_info, parse_mapping, parse_pairs
 from npudoctor.machine.probe import Probe, Settings
 
-_PLACES = ("/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin")
+_ILL_CAP = 4
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> NpuSmi:
@@ -56,14 +57,30 @@ def _details(host: Host, settings: Settings, program: str, path: Leaf[str], info
         failure=Absent("npu-smi info"),
         logic_ids=leaf_of(mapping, lambda d: parse_mapping(d["stdout"])),
         board=leaf_of(board, lambda d: parse_pairs(d["stdout"])),
+        errors=dict(_errors(host, settings, program, info)),
     )
+
+
+def _errors(
+    host: Host, settings: Settings, program: str, info: SmiInfo
+) -> Iterator[tuple[tuple[int, int], str]]:
+    """Error code and words of the first chips that are not healthy."""
+    ill = [chip for chip in info.chips if chip.health != HEALTHY][:_ILL_CAP]
+    for chip in ill:
+        where = ("-i", str(chip.npu), "-c", str(chip.chip))
+        label = " ".join(("npu-smi info -t health", *where))
+        seen = host.run(Command(label, (program, "info", "-t", "health", *where), settings.smi_timeout_s))
+        told = parse_pairs((seen.data or {}).get("stdout", "")) if seen.ok else None
+        if told and told.get("Error Code", "NA") != "NA":
+            words = told.get("Error Information", "NA")
+            yield (chip.npu, chip.chip), told["Error Code"] + ("" if words == "NA" else f": {words}")
 
 
 def _find(host: Host, environ: Mapping[str, str]) -> tuple[Leaf[str], str]:
     """(path of the tool, path of a folder that stands in its place or empty)."""
     folders = [p for p in environ.get("PATH", "").split(":") if p.startswith("/")]
     not_a_file, unclear = "", None
-    for place in dict.fromkeys([*folders, *_PLACES]):
+    for place in dict.fromkeys([*folders, *places("npu_smi.folder")]):
         seen = host.stat(f"{place}/npu-smi")
         if seen.ok and seen.data.get("kind") == "file":
             return Known(seen.target, seen.target), not_a_file

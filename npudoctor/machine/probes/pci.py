@@ -7,13 +7,11 @@ from typing import Any
 
 from npudoctor.machine.facts import Absent, Known, Leaf, PciDevice
 from npudoctor.machine.host import Host
+from npudoctor.machine.layout import place, places
 from npudoctor.machine.leaves import failed
 from npudoctor.machine.probe import Probe, Settings
 
 BUS = "/sys/bus/pci/devices"
-VENDOR = "0x19e5"
-# The vendor makes network cards too: only accelerator ids count (data: chips.tsv, column pci).
-NPU_PREFIXES = ("0xd1", "0xd5", "0xd8")
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[tuple[PciDevice, ...]]:
@@ -24,10 +22,10 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[tu
     found = []
     for address in listing.data:
         folder = f"{BUS}/{address}"
-        if (host.read(f"{folder}/vendor").data or "").strip() != VENDOR:
+        if (host.read(f"{folder}/vendor").data or "").strip() != place("pci.vendor"):
             continue
         device = (host.read(f"{folder}/device").data or "").strip().lower()
-        if device.startswith(NPU_PREFIXES):
+        if device.startswith(places("pci.device_prefix")):
             subsystem = (host.read(f"{folder}/subsystem_device").data or "").strip().lower()
             found.append(PciDevice(address, device, subsystem))
     return Known(tuple(found), BUS) if found else Absent(BUS)

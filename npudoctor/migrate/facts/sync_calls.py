@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter
+from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter, throttled
 from npudoctor.migrate.project import Fact
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
     calls: dict[str, set[str]] = {}
     for call in ctx.nodes(ast.Call):
         name, function = callee_name(call), ctx.enclosing_function(call)
-        if name and name not in _COMMON and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if name and name not in _COMMON and not throttled(ctx, call):
             calls.setdefault(function.name, set()).add(name)
     return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}) if hot or calls else None
 

@@ -56,21 +56,23 @@ def all_idioms() -> tuple[Idiom, ...]:
     return tuple(unit for _, unit in sorted(collect(idioms, "IDIOM", "npu").items()))
 
 
-def swap(word: Word, start: int, end: int | None, text: str) -> Edit:
-    """Replace `word.text[start:end]` by `text`."""
+def swap(word: Word, start: int, end: int | None, text: str) -> Edit | None:
+    """Replace `word.text[start:end]` by `text`; None where a quote or an escape stands in between."""
     first, last = word.span(start, end)
-    return Edit(first, last, text)
+    return Edit(first, last, text) if last - first == len(word.text[start:end]) else None
 
 
 def found(
-    view: View, word: Word, *edits: Edit, message: Message | None = None, **params: object
+    view: View, word: Word, *edits: Edit | None, message: Message | None = None, **params: object
 ) -> Change:
     """A change at `word`; the parameter `code` is filled with its text."""
     start, end = word.span()
     shown = word.text if len(word.text) <= 80 else word.text[:77] + "..."
     if view.report_only:  # it serves the machines of the service, not the user's
         return Change(start, end, {"code": shown, **params}, (), message=message, severity=Severity.NOTE)
-    return Change(start, end, {"code": shown, **params}, edits, message=message)
+    made = tuple(edit for edit in edits if edit is not None)
+    complete = made if len(made) == len(edits) else ()
+    return Change(start, end, {"code": shown, **params}, complete, message=message)
 
 
 def scan(view: View, settings: Settings) -> FileResult:

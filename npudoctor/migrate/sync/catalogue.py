@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops
+from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_read
 from npudoctor.migrate.sync.values import Values
 
@@ -202,17 +202,6 @@ class Catalogue:
             and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
-
-
-def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
-    """Whether the place runs only now and then: `if step % 100 == 0:`."""
-    child: ast.AST = node
-    for above in ctx.ancestors(node):
-        guarded = isinstance(above, ast.If) and child in above.body
-        if guarded and any(isinstance(n, ast.Mod) for n in ast.walk(above.test)):  # type: ignore[attr-defined]
-            return True
-        child = above
-    return False
 
 
 def peel_copies(node: ast.expr) -> ast.expr:

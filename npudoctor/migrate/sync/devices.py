@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _LIKE = frozenset(["zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like"])
 _MOVES = frozenset({"cpu", "cuda", "npu", "to", "numpy"})
 _MAX_DEPTH = 40
+_FUEL = 800
+_MAX_BINDINGS = 8
 
 
 class Devices:
@@ -30,10 +32,14 @@ class Devices:
         self._ctx = ctx
         self._values = values
         self._open: set[int] = set()
+        self._fuel = _FUEL
 
     def of(self, node: ast.expr, depth: int = 0) -> str | None:
         """Device of a tensor expression, as source text that means it anywhere in the module."""
-        if depth > _MAX_DEPTH:
+        if depth == 0:
+            self._fuel = _FUEL
+        self._fuel -= 1
+        if depth > _MAX_DEPTH or self._fuel < 0:
             return None
         depth += 1
         if isinstance(node, ast.Name):
@@ -55,7 +61,10 @@ class Devices:
         return None
 
     def _variable(self, node: ast.Name, depth: int) -> str | None:
-        return self._agreed([self._bound(b, depth) for b in reaching(self._ctx, node)])
+        bindings = reaching(self._ctx, node)
+        if len(bindings) > _MAX_BINDINGS:
+            return None
+        return self._agreed([self._bound(b, depth) for b in bindings])
 
     def _bound(self, binding: Binding, depth: int) -> str | None:
         if binding.kind == "augmented":
@@ -133,7 +142,5 @@ class Devices:
         bindings = self._ctx.bindings(base)
         if len(bindings) != 1 or bindings[0].kind not in ("assign", "param"):
             return None
-        stores = [
-            a for a in self._ctx.nodes(ast.Attribute) if isinstance(a.ctx, ast.Store) and a.attr == node.attr
-        ]
+        stores = self._values.stores.get(node.attr, ())
         return ast.unparse(node) if len(stores) <= 1 else None

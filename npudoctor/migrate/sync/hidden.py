@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
-from npudoctor.migrate.loops import Heat, Loops
-from npudoctor.migrate.sync.catalogue import throttled
+from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:

@@ -29,6 +29,8 @@ CHANGED = Text(
 )
 
 _ARRAY_CALLS = frozenset({"numpy.arange", "numpy.random.permutation"})
+_MAX_DEPTH = 6  # times the bindings of each name: keep the product small
+_MAX_BINDINGS = 3
 _ARRAY_METHODS = frozenset({"reshape", "ravel", "flatten", "copy", "astype"})
 
 
@@ -75,11 +77,11 @@ class Indices:
 
     def is_array(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether `node` provably is an index array of NumPy with at least one dimension."""
-        if depth > 20:
+        if depth > _MAX_DEPTH:
             return False
         if isinstance(node, ast.Name):
             bound = reaching(self._ctx, node)
-            return bool(bound) and all(
+            return 0 < len(bound) <= _MAX_BINDINGS and all(
                 b.kind == "assign" and b.value is not None and self.is_array(b.value, depth + 1)
                 for b in bound
             )

@@ -8,6 +8,7 @@ do not count, because `.item()` on them would raise.
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,8 @@ _ARITHMETIC = (
 )
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _MAX_DEPTH = 40
+_FUEL = 800  # steps for one question; variables that feed each other would take exponentially many
+_MAX_BINDINGS = 8
 
 
 class Values:
@@ -77,6 +80,7 @@ class Values:
         self._cache: dict[ast.AST, Value] = {}
         self._open: set[int] = set()
         self._cycle = False
+        self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
@@ -84,10 +88,12 @@ class Values:
         known = self._cache.get(node)
         if known is not None:
             return known
-        if depth > _MAX_DEPTH:
-            return UNKNOWN
         if depth == 0:
-            self._cycle = False
+            self._cycle, self._fuel = False, _FUEL
+        self._fuel -= 1
+        if depth > _MAX_DEPTH or self._fuel < 0:
+            self._cycle = True  # an unfinished answer is safe, but not worth keeping
+            return UNKNOWN
         value = self._infer(node, depth + 1)
         if not self._cycle or depth == 0:  # inside a cycle the answer rests on an assumption
             self._cache[node] = replace(value, bottom=False)
@@ -137,6 +143,8 @@ class Values:
 
     def _variable(self, node: ast.Name, depth: int) -> Value:
         bindings = reaching(self._ctx, node)
+        if len(bindings) > _MAX_BINDINGS:
+            return UNKNOWN
         joined = join([self._followed(b, depth) for b in bindings])
         if self._differentiated(node, bindings):
             joined = replace(joined, tensor=True, dtype="float", dims=joined.dims or "1", pair=False)
@@ -206,6 +214,8 @@ class Values:
 
     def _function(self, node: ast.Call, path: str, depth: int) -> Value:
         head, _, name = path.rpartition(".")
+        if name == "kl_divergence" and head in ("torch.distributions", "torch.distributions.kl"):
+            return Value(tensor=True, dtype="float")
         where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
         op = ops(where).get(name) if where else None
         if op is None or (name == "where" and len(node.args) != 3):
@@ -255,11 +265,21 @@ class Values:
             return path.startswith("torch.distributions.") and path.rsplit(".", 1)[-1][:1].isupper()
         if isinstance(node, ast.Name):
             bound = self._ctx.bindings(node)
+            if not self.rivals and bound and self._has_log_prob(node):
+                return True
             return bool(bound) and all(
                 b.kind == "assign" and isinstance(b.value, ast.Call) and self._is_distribution(b.value)
                 for b in bound
             )
         return False
+
+    def _has_log_prob(self, node: ast.Name) -> bool:
+        """Whether `log_prob` is called on the same variable: then `entropy()` is torch's too."""
+        scope = self._ctx.scope(node).find(node.id)
+        if scope is None or len(scope.bindings[node.id]) != 1:
+            return False
+        above = [self._ctx.parent(use) for use in scope.uses.get(node.id, [])]
+        return any(isinstance(a, ast.Attribute) and a.attr == "log_prob" for a in above)
 
     def loss_module(self, func: ast.expr) -> ast.Call | None:
         """The `nn.XLoss(...)` call that made the module called as `func`, if there is just one."""
@@ -279,17 +299,20 @@ class Values:
     def _members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
         """Values that the class assigns to `self.<name>`; None for one that is not plain."""
         owner = self._ctx.enclosing_class(attribute)
-        if owner is None:
-            return []
         found: list[ast.expr | None] = []
-        for node in ast.walk(owner):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.ctx, ast.Store)
-                and node.attr == attribute.attr
-            ):
+        for node in self.stores.get(attribute.attr, ()) if owner is not None else ():
+            if self._ctx.enclosing_class(node) is owner:
                 above = self._ctx.parent(node)
                 found.append(above.value if isinstance(above, ast.Assign) else None)
+        return found
+
+    @functools.cached_property
+    def stores(self) -> dict[str, list[ast.Attribute]]:
+        """Name of an attribute -> every place that assigns an attribute of that name."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self._ctx.nodes(ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
         return found
 
 

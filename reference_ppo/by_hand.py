@@ -1,0 +1,126 @@
+"""The update with its gradient by hand, in NumPy on the CPU: no graph, no dispatch, about four times as fast.
+
+The same numbers as `ppo.PlainUpdate` up to rounding (tested). It shows what autograd computes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reference_ppo.config import Config
+from reference_ppo.distribution import LOG_SQRT_2PI
+from reference_ppo.policy import Policy
+from reference_ppo.ppo import PlainUpdate, Seen
+
+Array = NDArray[np.float32]
+
+
+class NumpyUpdate(PlainUpdate):
+    """Takes the place of `PlainUpdate`; theta and Adam's state are the optimiser's own memory."""
+
+    def __init__(self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config) -> None:
+        super().__init__(policy, optimizer, config)
+        state = optimizer.state[policy.theta]
+        zeros = torch.zeros_like(policy.theta).detach()
+        state.update(step=torch.zeros(()), exp_avg=zeros, exp_avg_sq=zeros.clone())
+        self.theta = policy.theta.detach().numpy()
+        self.g = np.zeros_like(self.theta)
+        self.w, self.dw = self.split(self.theta), self.split(self.g)
+
+    def split(self, x: Array) -> dict[str, Array]:
+        """Views of a vector (P,) by the names of the weights."""
+        parts = np.split(x, np.cumsum(self.policy.sizes)[:-1])
+        return {name: part.reshape(shape) for (name, shape), part in zip(self.policy.shapes.items(), parts)}
+
+    def __call__(self, data: Tensor, order: NDArray[np.int64]) -> Seen:
+        """Arguments and result as for `PlainUpdate`."""
+        rows, seen = data.numpy(), []
+        for epoch in order:
+            for start in range(0, len(epoch), self.size):
+                seen.append(self.step(rows[epoch[start : start + self.size]]))
+        out = {name: np.array([s[name] for s in seen]) for name in seen[0]}
+        return {name: x.astype(np.float32) for name, x in out.items()}
+
+    def step(self, rows: Array) -> Seen:
+        """One minibatch: gradient, clipping, Adam."""
+        signals = self.gradient(rows)
+        norm = float(np.sqrt(np.dot(self.g, self.g)))
+        self.g *= min(1.0, self.config.max_grad_norm / (norm + 1e-6))
+        if not np.isfinite(norm):
+            self.g[:] = 0.0
+        self.adam()
+        return {**signals, "grad_norm": np.float32(norm)}
+
+    def gradient(self, rows: Array) -> Seen:
+        """Fill `g` with d loss / d theta of `ppo.loss`."""
+        d, b, config = self.policy.spec.obs_dim, len(rows), self.config
+        s, a, old, advantage, returns = rows[:, :d], rows[:, d:-3], rows[:, -3], rows[:, -2], rows[:, -1]
+        out, pi_layers = self.forward(s, "pi")
+        v, v_layers = self.forward(s, "v")
+        log_p, entropy, d_log_p, d_entropy = self.head(out, a)
+        log_r = log_p - old
+        with np.errstate(over="ignore", invalid="ignore"):
+            r = np.exp(log_r)
+            surrogate = r * advantage
+            clipped = np.clip(r, 1 - config.clip, 1 + config.clip) * advantage
+            # d min(r A, clip(r) A) / d log p: r A where that is the smaller one; a clipped r is constant.
+            weight = np.where(surrogate <= clipped, surrogate, 0.0) / b
+            error = v[:, 0] - returns
+            d_out = -weight[:, None] * d_log_p - config.entropy_coef * d_entropy
+            if not self.policy.spec.discrete:
+                z = (a - out) * np.exp(-self.w["log_std"])
+                self.dw["log_std"][:] = -(weight[:, None] * (z * z - 1)).sum(0) - config.entropy_coef
+            self.backward(d_out.astype(np.float32), pi_layers, "pi")
+            self.backward((2 * config.value_coef / b * error)[:, None], v_layers, "v")
+        objective = np.minimum(surrogate, clipped).mean()
+        return {
+            "objective": objective, "value_loss": np.square(error).mean(), "entropy": entropy, "log_r": log_r,
+        }  # fmt: skip
+
+    def head(self, out: Array, a: Array) -> tuple[Array, float, Array, Array]:
+        """log p (B,), entropy, d log p / d out (B, K), d entropy / d out (B, K)."""
+        if self.policy.spec.discrete:
+            x = out - out.max(1, keepdims=True)
+            log_p = x - np.log(np.exp(x).sum(1, keepdims=True))
+            p, i = np.exp(log_p), a[:, 0].astype(np.int64)
+            chosen, rows = -p, np.arange(len(a))
+            chosen[rows, i] += 1.0
+            each = -(p * log_p).sum(1, keepdims=True)  # entropy per state
+            return log_p[rows, i], float(each.mean()), chosen, -p * (log_p + each) / len(a)
+        log_std = self.w["log_std"]
+        z = (a - out) * np.exp(-log_std)
+        k = a.shape[1]
+        log_p = -0.5 * (z * z).sum(1) - (log_std.sum() + np.float32(k * LOG_SQRT_2PI))
+        entropy = float(log_std.sum()) + k * (0.5 + LOG_SQRT_2PI)
+        return log_p, entropy, z * np.exp(-log_std), np.zeros((1, 1), np.float32)
+
+    def forward(self, x: Array, net: str) -> tuple[Array, list[Array]]:
+        """Output (B, out) and the input of every layer."""
+        inputs = [x]
+        for i in range(1, self.policy.layers):
+            x = np.tanh(x @ self.w[f"{net}.w{i}"].T + self.w[f"{net}.b{i}"])
+            inputs.append(x)
+        return x @ self.w[f"{net}.w{self.policy.layers}"].T + self.w[f"{net}.b{self.policy.layers}"], inputs
+
+    def backward(self, d_out: Array, inputs: list[Array], net: str) -> None:
+        """Back-propagate d loss / d output (B, out) into `dw`."""
+        for i in range(self.policy.layers, 0, -1):
+            x = inputs[i - 1]
+            np.matmul(d_out.T, x, out=self.dw[f"{net}.w{i}"])
+            d_out.sum(0, out=self.dw[f"{net}.b{i}"])
+            if i > 1:
+                d_out = (d_out @ self.w[f"{net}.w{i}"]) * (1 - x * x)  # tanh' = 1 - tanh^2
+
+    def adam(self) -> None:
+        """m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  theta -= lr m_hat / (sqrt(v_hat) + eps)."""
+        state = self.optimizer.state[self.policy.theta]
+        state["step"] += 1
+        m, v, t, g = state["exp_avg"].numpy(), state["exp_avg_sq"].numpy(), float(state["step"]), self.g
+        m += 0.1 * (g - m)
+        v *= 0.999
+        v += 0.001 * g * g
+        scale = self.optimizer.param_groups[0]["lr"] / (1 - 0.9**t)
+        self.theta -= scale * m / (np.sqrt(v) / np.sqrt(1 - 0.999**t) + self.config.adam_eps)

@@ -1,0 +1,80 @@
+"""The cost model on hand-made events: overlap, waiting, the bound, and what-if."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from npudoctor.core.errors import UserError
+from npudoctor.simulate import costs
+from npudoctor.simulate.costs import Costs
+from npudoctor.simulate.model import device_time, replay
+
+ROUND = Costs(launch=10, sync=25, copy=20, kernel=5, memory_gb_s=1000, link_gb_s=10, tflops=100)
+KERNEL, BIG = ("add", "line a", 0), ("mm", "line b", -1e10)
+SYNC = ("sync", "item", "line c", ())
+
+
+def test_small_kernels_are_launch_bound() -> None:
+    estimate = replay([KERNEL] * 10, ROUND)
+    assert estimate.total == 10 * 10 + 5
+    assert estimate.bound == "launch"
+
+
+def test_a_sync_waits_for_the_device_and_costs_its_round_trip() -> None:
+    assert replay([KERNEL, SYNC], ROUND).total == ROUND.sync
+
+
+def test_large_kernels_are_compute_bound() -> None:
+    assert device_time(-1e10, ROUND) == 100
+    estimate = replay([BIG] * 10, ROUND)
+    assert estimate.bound == "compute"
+    assert estimate.total == 10 + 10 * 100
+
+
+def test_syncs_after_every_kernel_are_sync_bound() -> None:
+    estimate = replay([KERNEL, SYNC, SYNC, SYNC] * 5, ROUND)
+    assert estimate.bound == "sync"
+
+
+def test_removing_a_sync_is_never_slower() -> None:
+    events = [KERNEL, KERNEL, SYNC, BIG, SYNC, KERNEL]
+    base = replay(events, ROUND)
+    assert replay(events, ROUND, skip=lambda where: where == "line c").total < base.total
+
+
+def test_a_blocking_copy_drains_and_a_free_one_does_not() -> None:
+    blocking, free = ("h2d", 1000, "x", True), ("h2d", 1000, "x", False)
+    assert replay([BIG, blocking], ROUND).total > replay([BIG, free], ROUND).total
+    assert replay([BIG, blocking], ROUND, skip=lambda _: True).total == replay([BIG, free], ROUND).total
+
+
+def test_more_syncs_are_never_cheaper() -> None:
+    totals = [replay(([KERNEL] * 8 + [SYNC] * n) * 20, ROUND).total for n in range(4)]
+    assert totals == sorted(totals)
+
+
+def test_environment_time_counts() -> None:
+    estimate = replay([KERNEL, ("mark", "rollout", 4, 0.001)], ROUND)
+    assert estimate.env == 1000
+    assert estimate.steps == 4
+    assert estimate.bound == "env"
+
+
+def test_shipped_costs_and_files(tmp_path: Path) -> None:
+    shipped = costs.default()
+    assert shipped.sync > shipped.launch > 0
+    assert not shipped.measured
+    (tmp_path / "l.json").write_text(json.dumps({"launch": 3, "sync": 9}))
+    loaded = costs.load(tmp_path / "l.json")
+    assert (loaded.launch, loaded.sync, loaded.copy) == (3, 9, shipped.copy)
+    assert loaded.measured
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"launch": -1}', '{"launch": "x"}', '{"launch": true}'])
+def test_a_bad_latency_file_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "l.json").write_text(text)
+    with pytest.raises(UserError):
+        costs.load(tmp_path / "l.json")
