@@ -86,6 +86,7 @@ def COMMAND(
     from npudoctor.migrate.summary import Intent
 
     config = _config(path, chosen)
+    session = _spoken(session, config)
     tree = walk.walk(path, config, leave_out=copy_to)
     outcome, settings, target = _work(session, tree, config, jobs)
     if diff:
@@ -104,6 +105,13 @@ def _config(path: Path, chosen: dict[str, Any]) -> Config:
         _known(chosen[name])
     loaded = config.load(path)
     return loaded.override(**chosen)
+
+
+def _spoken(session: Session, config: Config) -> Session:
+    """The project's language, unless one was asked for on the command line."""
+    context = click.get_current_context()
+    asked = any(c.params.get("lang") for c in (context, context.find_root()))
+    return session if asked or config.lang is None else replace(session, lang=config.lang)
 
 
 def _known(codes: tuple[str, ...]) -> None:
