@@ -48,7 +48,7 @@ class NumpyUpdate(PlainUpdate):
         """One minibatch: gradient, clipping, Adam."""
         signals = self.gradient(rows)
         norm = float(np.sqrt(np.dot(self.g, self.g)))
-        self.g *= min(1.0, self.config.max_grad_norm / (norm + 1e-6))
+        self.g /= max(1.0, norm / self.config.max_grad_norm)
         if not np.isfinite(norm):
             self.g[:] = 0.0
         self.adam()
@@ -66,7 +66,7 @@ class NumpyUpdate(PlainUpdate):
             r = np.exp(log_r)
             surrogate = r * advantage
             clipped = np.clip(r, 1 - config.clip, 1 + config.clip) * advantage
-            # d/d log p of min(r A, clip(r) A): r A where that is the smaller one; a clipped ratio is constant.
+            # d min(r A, clip(r) A) / d log p: r A where that is the smaller one; a clipped r is constant.
             weight = np.where(surrogate <= clipped, surrogate, 0.0) / b
             error = v[:, 0] - returns
             d_out = -weight[:, None] * d_log_p - config.entropy_coef * d_entropy
@@ -122,5 +122,5 @@ class NumpyUpdate(PlainUpdate):
         m += 0.1 * (g - m)
         v *= 0.999
         v += 0.001 * g * g
-        scale = self.config.lr / (1 - 0.9**t)
+        scale = self.optimizer.param_groups[0]["lr"] / (1 - 0.9**t)
         self.theta -= scale * m / (np.sqrt(v) / np.sqrt(1 - 0.999**t) + self.config.adam_eps)

@@ -9,6 +9,13 @@ from typing import Any
 
 import torch
 
+from reference_ppo.errors import UsageError
+
+
+def of_rank(path: Path, rank: int) -> Path:
+    """Every process of a distributed run has environments of its own, hence a file of its own."""
+    return path if rank == 0 else path.with_name(f"{path.name}.rank{rank}")
+
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write next to the target, flush to disk, rename: a reader sees the old file or the new one."""
@@ -28,14 +35,14 @@ def load(path: Path) -> dict[str, Any]:
     """Read on the CPU with `weights_only=True`: a checkpoint is data, never code.
 
     Raises:
-        ValueError: not a checkpoint of this program.
+        UsageError: not a checkpoint of this program.
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(f"{path} is not a checkpoint that can be loaded safely: {error}") from error
+        raise UsageError(f"{path} is not a checkpoint that can be loaded safely: {error}") from error
     if not isinstance(state, dict) or state.get("format") != "reference_ppo/1":
-        raise ValueError(f"{path} is not a reference_ppo checkpoint")
+        raise UsageError(f"{path} is not a reference_ppo checkpoint")
     return state

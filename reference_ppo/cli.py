@@ -11,10 +11,15 @@ from contextlib import ExitStack
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from reference_ppo.config import Config
-from reference_ppo.messages import ALARM, END, EVAL, UPDATE, language
+from reference_ppo.errors import UsageError
+
+if TYPE_CHECKING:
+    from reference_ppo.train import Trainer
+
+Sink = Callable[[dict[str, Any]], None]
 
 OK, FAULTY, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -51,12 +56,18 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(d, name))
     for name in ("workers", "overlap", "recurrent", "squash"):
         p.add_argument("--" + name, action="store_true")
-    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault"):
+    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault", "fused"):
         p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
     p.add_argument(
         "--compile", dest="update", action="store_const", const="compiled", help="= --update compiled"
     )
     p.add_argument("--jsonl", metavar="FILE", help="one JSON object per event; - for standard output")
+    p.add_argument(
+        "--log-dir", type=Path, metavar="DIR", help="progress.csv, and TensorBoard files if installed"
+    )
+    p.add_argument(
+        "--report", type=Path, metavar="FILE.html", help="curves, time and a trajectory on one page"
+    )
     p.add_argument("--checkpoint", type=Path, metavar="FILE", help="written after every update")
     p.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint")
     p.add_argument("--quiet", action="store_true", help="no lines for people")
@@ -73,11 +84,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         known = {f.name for f in fields(Config)}
         config = Config(**{k: v for k, v in vars(options).items() if k in known})
-    except ValueError as error:
+    except UsageError as error:
         return refuse(options, str(error))
     try:
         return train(config, options)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (UsageError, OSError) as error:
         return refuse(options, str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -107,27 +118,40 @@ def train(config: Config, options: argparse.Namespace) -> int:
         trainer = Trainer(config, world)
         stack.callback(trainer.close)
         if options.resume:
-            snapshot.restore(trainer, checkpoint.load(options.resume))
-        sinks = open_sinks(options, stack) if trainer.world.rank == 0 else []
+            snapshot.restore(trainer, checkpoint.load(checkpoint.of_rank(options.resume, trainer.world.rank)))
+        sinks = open_sinks(options, stack, trainer) if trainer.world.rank == 0 else []
         event: dict[str, Any] = {}
         for event in trainer.run():
             for sink in sinks:
                 sink(event)
-            if options.checkpoint and event["event"] == "update" and trainer.world.rank == 0:
-                checkpoint.save(options.checkpoint, snapshot.take(trainer))
+            if options.checkpoint and event["event"] == "update":
+                checkpoint.save(
+                    checkpoint.of_rank(options.checkpoint, trainer.world.rank), snapshot.take(trainer)
+                )
     return FAULTY if event["reason"] == "fault" else OK
 
 
-def open_sinks(options: argparse.Namespace, stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
+def open_sinks(options: argparse.Namespace, stack: ExitStack, trainer: Trainer) -> list[Sink]:
     """Where the events go."""
-    sinks: list[Callable[[dict[str, Any]], None]] = []
+    from reference_ppo import logs, progress, report
+
+    sinks: list[Sink] = []
     if options.jsonl == "-":
         sinks.append(partial(write_line, sys.stdout))
     elif options.jsonl:
         sinks.append(partial(write_line, stack.enter_context(open_text(options.jsonl))))
+    closing: list[Any] = []
     if not options.quiet and options.jsonl != "-":
-        sinks.append(show)
-    return sinks
+        closing.append(progress.display())
+    if options.log_dir:
+        closing.append(logs.CsvLog(options.log_dir))
+        if logs.TensorBoardLog.available():
+            closing.append(logs.TensorBoardLog(options.log_dir))
+    if options.report:
+        closing.append(report.Report(options.report, trainer))
+    for sink in closing:
+        stack.callback(sink.close)
+    return [*sinks, *closing]
 
 
 def open_text(path: str) -> TextIO:
@@ -147,21 +171,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and value - value != 0.0:
         return None
     return value
-
-
-def show(event: dict[str, Any]) -> None:
-    """One short line for people per event."""
-    template = {"update": UPDATE, "eval": EVAL, "health": ALARM, "end": END}.get(event["event"])
-    if template is None:
-        return
-    lang = language()
-    values = {**event, "ret": number(event.get("return")), "success": number(event.get("success_rate"))}
-    values["speed"] = event.get("steps_per_s")
-    for key in ("what", "remedy"):
-        values[key] = event.get(key, {}).get(lang)
-    print(getattr(template, lang).format(**values), flush=True)
-
-
-def number(value: float | None) -> str:
-    """Six characters, also for what is not known."""
-    return "   -  " if value is None else f"{value:6.2f}"

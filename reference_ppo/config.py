@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from reference_ppo.errors import UsageError
+
 
 @dataclass(frozen=True)
 class Config:
@@ -25,8 +27,12 @@ class Config:
     device: str = "cpu"
     """`cpu`, `npu`, `npu:0`, `cuda`, ..."""
     update: str = "plain"
-    """How minibatches are computed: `plain` (autograd, the form to read), `compiled` (one graph per minibatch)
-    or `numpy` (gradient by hand, on the CPU). All give the same numbers up to rounding."""
+    """How minibatches are computed: `plain` (autograd, the form to read), `analytic` (the loss's gradient
+    written out: fewest kernels), `compiled` (one graph each) or `numpy` (all by hand, on the CPU). All give
+    the same numbers up to rounding."""
+    fused: bool = True
+    """Adam in one kernel where the device has one (CPU, CUDA). Off, a CPU run takes the same operations as an
+    NPU run."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 
@@ -73,27 +79,29 @@ class Config:
         """Refuse combinations that cannot train.
 
         Raises:
-            ValueError: one sentence about the first setting that is out of range.
+            UsageError: one sentence about the first setting that is out of range.
         """
         for name in ("num_envs", "rollout_steps", "minibatch", "epochs", "total_steps", "threads"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("num_envs", "minibatch"):
             value = getattr(self, name)
             if self.rollout_steps % value:
-                raise ValueError(
+                raise UsageError(
                     f"rollout_steps must be a multiple of {name}, got {self.rollout_steps}, {value}"
                 )
         if self.overlap and self.num_envs % 2:
-            raise ValueError(f"overlap needs an even number of environments, got {self.num_envs}")
+            raise UsageError(f"overlap needs an even number of environments, got {self.num_envs}")
         if self.recurrent and (self.horizon % 16 or self.minibatch % 16):
-            raise ValueError("recurrent needs minibatch and rollout_steps / num_envs to be multiples of 16")
-        if self.update not in ("plain", "compiled", "numpy"):
-            raise ValueError(f"update must be plain, compiled or numpy, got {self.update}")
+            raise UsageError("recurrent needs minibatch and rollout_steps / num_envs to be multiples of 16")
+        if self.update not in ("plain", "analytic", "compiled", "numpy"):
+            raise UsageError(f"update must be plain, analytic, compiled or numpy, got {self.update}")
+        if self.update == "analytic" and self.squash:
+            raise UsageError("the analytic update knows no squashed policy")
         if self.update == "numpy" and (self.recurrent or self.squash or not self.device.startswith("cpu")):
-            raise ValueError("the numpy update knows only the plain networks, and only the CPU")
+            raise UsageError("the numpy update knows only the plain networks, and only the CPU")
         if self.reward not in ("dense", "sparse"):
-            raise ValueError(f"reward must be dense or sparse, got {self.reward}")
+            raise UsageError(f"reward must be dense or sparse, got {self.reward}")
 
     @property
     def horizon(self) -> int:

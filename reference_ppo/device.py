@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from reference_ppo.errors import UsageError
+
 
 def open_device(name: str) -> torch.device:
     """`cpu`, `cuda:1`, `npu`, ... as a torch device that is ready for use.
@@ -16,16 +18,26 @@ def open_device(name: str) -> torch.device:
     `npu` imports `torch_npu`, which registers the device, unless something (a simulator) already has.
 
     Raises:
-        RuntimeError: the device cannot be used; the message says why.
+        UsageError: the device cannot be used; the message says why.
     """
     if name.split(":")[0] == "npu" and getattr(torch, "npu", None) is None:
         try:
             importlib.import_module("torch_npu")
         except Exception as error:
-            raise RuntimeError(f"device npu needs torch_npu, and importing it failed: {error}") from error
-    device = torch.device(name)
-    torch.zeros(1, device=device)
+            raise UsageError(
+                f"device npu needs torch_npu, and importing it failed: {first_line(error)}"
+            ) from error
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UsageError(f"device {name} cannot be used: {first_line(error)}") from error
     return device
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without the stack that some libraries append."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def local_device(name: str, environ: Mapping[str, str] = os.environ) -> str:

@@ -31,6 +31,7 @@ UPDATE = Text(
     "{steps:>9} steps   return {ret}   success {success}   {speed:>7.0f} steps/s",
     "{steps:>9} 步   回报 {ret}   成功率 {success}   {speed:>7.0f} 步/秒",
 )
+BAR = Text("return {ret}  {speed:.0f} steps/s", "回报 {ret}  {speed:.0f} 步/秒")
 EVAL = Text(
     "{steps:>9} steps   evaluation without noise: return {ret}   success {success}",
     "{steps:>9} 步   无噪声评估：回报 {ret}   成功率 {success}",

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from reference_ppo.envs.reach import ReachVectorEnv
+from reference_ppo.errors import UsageError
 
 if TYPE_CHECKING:
     from reference_ppo.rollout import Collector
@@ -48,12 +49,12 @@ def restore(trainer: Trainer, state: dict[str, Any]) -> None:
     episodes start anew, everything else is the same.
 
     Raises:
-        ValueError: the run has other settings than the checkpoint.
+        UsageError: the run has other settings than the checkpoint.
     """
     saved, now = json.loads(state["config"]), trainer.config.as_dict()
     different = sorted(k for k in now if k not in FREE and saved.get(k) != now[k])
     if different:
-        raise ValueError(
+        raise UsageError(
             "the checkpoint was made with other settings: "
             + ", ".join(f"{k} {saved.get(k)} (now {now[k]})" for k in different)
         )

@@ -15,6 +15,7 @@ from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
 from reference_ppo.envs.make import make_envs, spec_of
+from reference_ppo.errors import UsageError
 from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
 from reference_ppo.health import signals
@@ -80,8 +81,14 @@ class Trainer:
         config = self.config
         if config.update == "plain":
             return PlainUpdate(self.policy, self.optimizer, config, self.world)
+        if config.update == "analytic":
+            from reference_ppo.analytic import AnalyticUpdate
+
+            if self.policy.spec.discrete:
+                raise UsageError("the analytic update is for continuous actions; use plain")
+            return AnalyticUpdate(self.policy, self.optimizer, config, self.world)
         if self.world.size > 1:
-            raise ValueError(f"the {config.update} update runs in a single process")
+            raise UsageError(f"the {config.update} update runs in a single process")
         if config.update == "compiled":
             from reference_ppo.compiled import CompiledUpdate
 

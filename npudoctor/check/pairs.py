@@ -18,7 +18,7 @@ from npudoctor.pairing.advice import driver_set_fix, set_fix
 from npudoctor.pairing.install import CPU_INDEX
 from npudoctor.pairing.rows import PairRow
 from npudoctor.pairing.solve import Query
-from npudoctor.pairing.table import WORKS, Relation, Tables
+from npudoctor.pairing.table import WORKS, DriverRelation, Relation, Tables
 from npudoctor.pairing.versions import vendor
 
 
@@ -40,6 +40,15 @@ def relation_to(tables: Tables, row: PairRow, install: CannInstall) -> Relation:
         return tables.relation(row, install.version)
     except ValueError:
         return Relation.UNKNOWN
+
+
+@functools.lru_cache(maxsize=4096)
+def driver_relation(tables: Tables, cann: str, driver: str) -> DriverRelation:
+    """How a driver stands to a CANN release by the table; UNKNOWN when a version does not parse."""
+    try:
+        return tables.driver_relation(cann, driver)
+    except ValueError:
+        return DriverRelation.UNKNOWN
 
 
 def best_install(machine: Machine, tables: Tables) -> CannInstall:
@@ -69,20 +78,33 @@ def pip_pair(machine: Machine, torch: str, torch_npu: str) -> tuple[str, ...]:
 
 def set_fixes(machine: Machine, tables: Tables, **given: str | None) -> tuple[Fix, ...]:
     """The best documented set for the given parts (`cann`, `python`, `torch_npu`, ...), as a fix or none."""
-    try:
-        found = set_fix(tables, Query(**given), _arch(machine))
-    except ValueError:
-        return ()
-    return (_in_this_python(machine, found.fix),) if found else ()
+    fix = _set_fix(tables, Query(**given), _arch(machine))
+    return (_in_this_python(machine, fix),) if fix else ()
 
 
 def carried_fixes(machine: Machine, tables: Tables, driver: str) -> tuple[Fix, ...]:
     """The newest documented set that the driver carries, for those who cannot change it."""
+    fix = _carried_fix(tables, driver, _arch(machine), python_minor(machine) or None)
+    return (_in_this_python(machine, fix),) if fix else ()
+
+
+# A fleet asks the same few questions thousands of times.
+@functools.lru_cache(maxsize=1024)
+def _set_fix(tables: Tables, query: Query, arch: str) -> Fix | None:
     try:
-        found = driver_set_fix(tables, driver, _arch(machine), python_minor(machine) or None)
+        found = set_fix(tables, query, arch)
     except ValueError:
-        return ()
-    return (_in_this_python(machine, found.fix),) if found else ()
+        return None
+    return found.fix if found else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _carried_fix(tables: Tables, driver: str, arch: str, python: str | None) -> Fix | None:
+    try:
+        found = driver_set_fix(tables, driver, arch, python)
+    except ValueError:
+        return None
+    return found.fix if found else None
 
 
 def _in_this_python(machine: Machine, fix: Fix) -> Fix:

@@ -8,6 +8,8 @@ A leaf is one of
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, Union
@@ -59,7 +61,7 @@ class NotRecorded(Unknown):
 
 
 Leaf = Union[Known[T], Absent, Unknown]
-NOT_ASKED = NotRecorded("", "not asked")
+NOT_ASKED = NotRecorded("", "not-recorded")
 
 
 def value(leaf: Leaf[T], default: Any = None) -> Any:
@@ -74,10 +76,12 @@ def decided(leaf: Any) -> bool:
 
 def at(machine: Machine, path: str) -> Any:
     """The leaf or node at a dotted path such as `driver.version`."""
-    node: Any = machine
-    for name in path.split("."):
-        node = getattr(node, name)
-    return node
+    return _getter(path)(machine)
+
+
+@functools.lru_cache(maxsize=256)
+def _getter(path: str) -> operator.attrgetter[Any]:
+    return operator.attrgetter(path)
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,8 @@ class Cann:
     on_library_path: Leaf[tuple[str, ...]] = NOT_ASKED  # homes whose lib64 is on LD_LIBRARY_PATH, in order
     stub_paths: tuple[str, ...] = ()  # devlib / stub folders on LD_LIBRARY_PATH
     home_exists: bool | None = None  # whether ASCEND_HOME_PATH, if set, is there
+    opp_exists: bool | None = None  # whether ASCEND_OPP_PATH, if set, is there
+    opp_home: str = ""  # real folder above ASCEND_OPP_PATH
     hal_elsewhere: bool | None = None  # the linker finds libascend_hal.so by LD_LIBRARY_PATH
 
     def active(self) -> CannInstall | None:

@@ -37,6 +37,7 @@ from npudoctor.migrate.torchnames import (
     top_import_place,
     uses_accelerator,
     uses_npu,
+    uses_simulator,
 )
 from npudoctor.migrate.vocabulary import (
     BACKEND,
@@ -103,6 +104,7 @@ __all__ = [
     "top_import_place",
     "uses_accelerator",
     "uses_npu",
+    "uses_simulator",
 ]
 
 

@@ -46,7 +46,7 @@ def is_device(ctx: ModuleContext, node: ast.expr, depth: int = 0) -> bool:
         if node.attr == "type":
             base = _strip(ctx, node.value)
             return (
-                DEVICE.fits(name_of_target(base))
+                DEVICE.ends_as(name_of_target(base))
                 or ctx.kind(base) is Kind.DEVICE
                 or _is_device_attribute(base)
             )

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -50,12 +51,16 @@ def in_workers(
     broken: list[Entry] = []
     with _pool(job, workers) as pool:
         futures = {pool.submit(_run_chunk, work, chunk): chunk for chunk in _chunks(entries)}
-        for future in as_completed(futures):
-            try:
-                _collect(future.result(), crashed, done)
-                advance(len(futures[future]))
-            except BrokenProcessPool:
-                broken.extend(futures[future])
+        try:
+            for future in as_completed(futures):
+                try:
+                    _collect(future.result(), crashed, done)
+                    advance(len(futures[future]))
+                except BrokenProcessPool:
+                    broken.extend(futures[future])
+        except BaseException:  # Ctrl-C: what has not begun is not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for entry in broken:
         _alone(work, entry, job, crashed, done)
         advance(1)
@@ -95,9 +100,11 @@ def _pool(job: Any, workers: int) -> ProcessPoolExecutor:
 
 def _start(job: Any, parent: int) -> None:
     _state["job"] = job
+    warnings.simplefilter("ignore")  # what the parser thinks of the user's literals is not our topic
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends the pool
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough
+    gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough,
+    gc.freeze()  # and need not look at what was there before the fork
 
 
 def _follow(parent: int) -> None:

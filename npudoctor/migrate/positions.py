@@ -125,9 +125,14 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
     return Role.DATA if keyword.arg in ("help", "description", "name", "key", "title") else Role.UNKNOWN
 
 
+def last_name(func: ast.expr) -> str:
+    """The last component of a called name."""
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
 def option_name(ctx: ModuleContext, call: ast.Call) -> str | None:
     """Name of the option that an `add_argument`/`click.option`/`field` call declares."""
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    last = last_name(call.func)
     if last in _OPTION_CALLS:
         texts = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         dest = [k.value.value for k in call.keywords if k.arg == "dest" and isinstance(k.value, ast.Constant)]
@@ -158,15 +163,20 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
     if path == "builtins.hasattr":
         return Role.DATA
     if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
-        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.UNKNOWN
+        return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
     if path == "builtins.getattr" and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
+    declares = index == 0 and last_name(call.func) in (*_FIELD_CALLS, "Option", "Argument")
+    if declares and voc.fits(_assigned_name(ctx, call)):  # device: str = typer.Option("cuda")
+        return Role.PRODUCER
     if isinstance(call.func, ast.Attribute):
         method = call.func.attr
         if method in voc.methods and index == 0:
             return Role.PRODUCER
         if method in ("startswith", "find", "count", "endswith") and index == 0:
             return Role.COMPARISON
+        if method in _WITH_DEFAULT and index == 0:
+            return Role.DATA  # a key
         if _WITH_DEFAULT.get(method) == index:
             return Role.PRODUCER if voc.fits(string_of(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
@@ -261,11 +271,16 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
     if isinstance(holder, ast.keyword):
         if holder.arg == "choices":
             return Role.CHOICES
-        return Role.PRODUCER if voc.fits_list(holder.arg) else Role.UNKNOWN
+        if any((string_of(e) or "").startswith("npu") for e in above.elts):
+            return Role.DATA  # a list that knows both
+        known = voc.fits_list(holder.arg) or voc.fits(holder.arg)
+        return Role.PRODUCER if known else Role.UNKNOWN
     if isinstance(holder, ast.Compare) and above is not holder.left:
         return Role.COMPARISON
     if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "startswith":
         return Role.COMPARISON
+    if isinstance(holder, ast.Call) and last_name(holder.func) == "Choice":
+        return Role.CHOICES
     if isinstance(holder, (ast.Assign, ast.AnnAssign)):
         targets = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
         names = [name_of_target(t) for t in targets]

@@ -15,6 +15,7 @@ from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
+_SIMULATORS = frozenset({"isaacgym", "isaacgymenvs", "isaaclab", "isaacsim", "omni"})
 _NPU_PROBES = frozenset({"is_torch_npu_available", "is_npu_available", "is_ascend_available"})
 
 
@@ -46,6 +47,11 @@ def uses_accelerator(ctx: ModuleContext) -> bool:
     """Whether the module spoke of CUDA before this run, or of an NPU."""
     source = ctx.original.source
     return "cuda" in source or any(word in source for word in (".npu", '"npu', "'npu"))
+
+
+def uses_simulator(ctx: ModuleContext) -> bool:
+    """Whether the module imports a simulator that runs on NVIDIA GPUs only."""
+    return bool(ctx.imported_roots & _SIMULATORS)
 
 
 def is_chain_end(ctx: ModuleContext, node: ast.AST) -> bool:

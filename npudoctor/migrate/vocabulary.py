@@ -12,7 +12,9 @@ _DEVICE_NAME = re.compile(
 _DEVICE_LIST = re.compile(r"^(?:.*_)?devices$", re.I)
 _BACKEND_NAME = re.compile(r"^(?:.*_)?backend(?:_name|_type)?$", re.I)
 # Devices of simulators and renderers stay where the simulator runs.
-_FOREIGN_NAME = re.compile(r"^_?(?:sim|simulation|physics|physx|graphics|render|env|warp)\w*$", re.I)
+_FOREIGN_NAME = re.compile(
+    r"^_?(?:sim|simulation|simulator|physics|physx|graphics|render|rendering|warp)(?:_\w+)?$", re.I
+)
 FOREIGN_ROOTS = frozenset(
     {
         "jax",
@@ -87,6 +89,10 @@ class Vocabulary:
             return False
         name = name.lstrip("-").replace("-", "_").rsplit(".", 1)[-1]
         return self.name.match(name) is not None and _FOREIGN_NAME.match(name) is None
+
+    def ends_as(self, name: str | None) -> bool:
+        """The same for the name of an object known to be torch's, a simulator's included."""
+        return name is not None and self.name.match(name) is not None
 
     def fits_list(self, name: str | None) -> bool:
         """Whether a list of this name can only hold such strings."""

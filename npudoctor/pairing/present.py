@@ -54,6 +54,11 @@ _SILENT_CAUSE = Text(
     "the package exists, but the table of {date} has no row that pairs it; it may work, nobody says so",
     "软件包存在，但 {date} 的数据表没有为其给出配套；它可能可用，只是没有文档说明",
 )
+_KEEP = Text(
+    "keep everything, compatible but not paired: torch {torch}, torch_npu {torch_npu}, CANN {cann}, "
+    "Python {python}",
+    "全部保留（兼容但非配套）：torch {torch}、torch_npu {torch_npu}、CANN {cann}、Python {python}",
+)
 _NOT_KNOWN = Text("{part} is unknown to the table of {date}", "{date} 的数据表中没有 {part}")
 _NOT_KNOWN_CAUSE = Text(
     "it may be newer than the table or mistyped; the newest known set is torch {torch}, "
@@ -123,7 +128,11 @@ def report(data: Tables, solution: Solution, arch: str, limit: int) -> Report:
         verdict=verdicts[solution.verdict],
         params=params,
         findings=tuple(_findings(data, solution, arch)),
-        blocks=tuple(_block(data, solution.query, c, arch, i) for i, c in enumerate(shown, 1)),
+        # Sets that are only compatible are offered as the last way out of the finding.
+        blocks=tuple(
+            _block(data, solution.query, c, arch, i) for i, c in enumerate(shown, 1)
+            if solution.verdict == "fits"
+        ),
         tables=data.dates,
         next_step=_NEXT if shown else None,
         extra={
@@ -166,7 +175,7 @@ def _findings(data: Tables, solution: Solution, arch: str) -> list[Finding]:
         return [_unknown(data, solution.query, name, arch) for name in solution.unknown]
     fixes = tuple(_change(change, arch) for change in solution.changes)
     if solution.verdict == "compatible-only":
-        return [_compatible_only(data, solution, fixes)]
+        return [_compatible_only(data, solution, fixes, arch)]
     if solution.verdict == "undocumented":
         rows = solution.undocumented
         params = {"rows": ", ".join(row.torch_npu for row in rows), "date": data.date}
@@ -191,11 +200,13 @@ def _conflict(data: Tables, query: Query, pair: tuple[str, str]) -> Finding:
     return Finding("NPU801", "no-set-fits", Severity.ERROR, title, cause, params=params)
 
 
-def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...]) -> Finding:
+def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...], arch: str) -> Finding:
     query = solution.query
     pair = solution.conflicts[0] if solution.conflicts else ("torch_npu", "cann")
     parts = " + ".join(_part(query, name) for name in dict.fromkeys(pair) if getattr(query, name))
-    cause = _ONLY_CAUSE
+    cause, first = _ONLY_CAUSE, solution.candidates[0]
+    keep = Fix(filled(_KEEP, _set_params(first)), pip_commands(first.row, first.python, arch))
+    fixes = (*fixes, keep)
     if solution.conflicts and pair[0] != pair[1]:
         why = _because(data, query, pair)
         cause = verbatim(f"{why.en}; {cause.en}", f"{why.zh}；{cause.zh}")
@@ -238,12 +249,17 @@ def _goes_with(data: Tables, query: Query, fixed: str, other: str) -> Text:
 
 def _change(change: Change, arch: str) -> Fix:
     found = change.candidate
-    params = {
-        "parts": " + ".join(_NAMES[p] for p in change.parts), "torch": found.row.torch,
-        "torch_npu": found.row.torch_npu, "cann": str(found.cann), "python": found.python or "?",
-    }
+    params = {"parts": " + ".join(_NAMES[p] for p in change.parts), **_set_params(found)}
     host = bool({"driver"} & set(change.parts))
     return Fix(filled(_CHANGE, params), pip_commands(found.row, found.python, arch), host_only=host)
+
+
+def _set_params(found: Candidate) -> dict[str, str]:
+    row = found.row
+    return {
+        "torch": row.torch, "torch_npu": row.torch_npu, "cann": str(found.cann),
+        "python": found.python or "?",
+    }
 
 
 def _part(query: Query, name: str) -> str:

@@ -34,6 +34,8 @@ def kernel_for(name: str, overload: Any, on_cpu: bool, current: Callable[[Any], 
     schema = overload._schema
     arguments = schema.arguments
     aliased = [a for a in arguments if a.alias_info is not None]
+    if "sparse" in name:
+        return kernels.refusing(name)
     if name in _NATIVE or torch.Tag.inplace_view in overload.tags:
         return None
     if any(a.is_out for a in arguments):
@@ -66,11 +68,23 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
         kernel = islands.island(_overload(name))
         library.impl(name, kernel, "AutogradPrivateUse1")
         library.impl(name, kernel, "PrivateUse1")
+    for key in ("AutogradPrivateUse1", "PrivateUse1"):
+        library.impl("_has_compatible_shallow_copy_type", _compatible, key)
     every = torch.library.Library("_", "IMPL")
     _KEEP.append(every)
     autocast.install(library, every)
     collective.install(_KEEP)
     return count
+
+
+def _compatible(first: Any, second: Any) -> bool:
+    """Whether `first.data = second` may turn a host tensor into a device tensor: yes, as in torch_npu.
+
+    Without it `module.to("npu")` would make new parameters, and an optimizer made before would
+    go on updating the old ones.
+    Source: https://github.com/Ascend/pytorch (the operator is registered for CPU and NPU alike).
+    """
+    return {first.device.type, second.device.type} <= {"cpu", "npu"}
 
 
 def _overload(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from npudoctor.core.blocks import Phrase
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 from npudoctor.smoke_test.child import ChildRun, Event
 from npudoctor.smoke_test.stage import Context, Outcome, failed
 
@@ -28,6 +28,9 @@ TINY = (
     "8",
 )
 LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl")
+
+# Rules of reference_ppo that say the same as a gate here.
+GATED = frozenset({"non-finite", "ratio-not-one", "ratio-imprecise"})
 
 # Ninety percent success. Seeds need 16,000 to 35,000 steps; twice that is the budget.
 LEARNING_TARGET, LEARNING_STEPS = 0.9, 71_680
@@ -83,6 +86,10 @@ _TRANSFERS_CAUSE = Text(
     "one packed copy per vector step is enough; each further one is a sync",
     "每个向量步只需一次打包拷贝；多出的每一次都是一次同步",
 )
+_ALARM = Text(
+    "update {update}; the rule and its measured thresholds are in reference_ppo/health/rules.py",
+    "第 {update} 次更新；规则及其实测阈值见 reference_ppo/health/rules.py",
+)
 _DEVICE = Text("asked for {wanted}, trained on {found}", "要求 {wanted}，实际在 {found} 上训练")
 _DEVICE_CAUSE = Text(
     "the run fell back to another device without an error, so its results say nothing about {wanted}",
@@ -92,11 +99,12 @@ _DEVICE_CAUSE = Text(
 
 @dataclass(frozen=True)
 class Run:
-    """Events of one training run."""
+    """Events of one training run; `alarms` are what its own health rules said."""
 
     start: Event
     updates: tuple[Event, ...]
     end: Event
+    alarms: tuple[Event, ...] = ()
 
     def losses(self) -> list[dict[str, float]]:
         """The loss terms of each update; a value that was not finite is NaN."""
@@ -108,15 +116,28 @@ def runs_of(child: ChildRun) -> list[Run]:
     runs: list[Run] = []
     start: Event | None = None
     updates: list[Event] = []
+    alarms: list[Event] = []
     for event in child.events:
         if event["event"] == "start":
-            start, updates = event, []
+            start, updates, alarms = event, [], []
+        elif event["event"] == "health":
+            alarms.append(event)
         elif event["event"] == "update":
             updates.append(event)
         elif event["event"] == "end" and start is not None and event["reason"] != "error":
-            runs.append(Run(start, tuple(updates), event))
+            runs.append(Run(start, tuple(updates), event, tuple(alarms)))
             start = None
     return runs
+
+
+def finished(child: ChildRun, count: int = 1) -> list[Run]:
+    """The runs of a child that did all it was asked to; empty otherwise.
+
+    A run that its own health rules stopped counts: it has a verdict, and `gate` speaks it.
+    """
+    runs = runs_of(child)
+    stopped = bool(runs) and runs[-1].end["reason"] == "fault"
+    return runs if stopped or (len(runs) >= count and child.ended_well) else []
 
 
 def train(context: Context, device: str, *runs: Sequence[str], timeout_s: float) -> ChildRun:
@@ -179,6 +200,7 @@ def gate(code: str, run: Run, kind: str) -> Iterator[Finding]:
                 params={"found": update["device_to_host"], "expected": update["vector_steps"]},
             )
     yield from _ratio(code, run)
+    yield from _alarms(code, run)
 
 
 def _ratio(code: str, run: Run) -> Iterator[Finding]:
@@ -197,6 +219,23 @@ def _ratio(code: str, run: Run) -> Iterator[Finding]:
             params=params,
             fixes=(Fix(_LOOSE_RATIO_FIX),),
         )
+
+
+def _alarms(code: str, run: Run) -> Iterator[Finding]:
+    """What the run's own health rules said, but for those that the gates above judge themselves."""
+    for alarm in run.alarms:
+        if alarm["rule"] not in GATED:
+            what, remedy = (verbatim(alarm[key]["en"], alarm[key]["zh"]) for key in ("what", "remedy"))
+            severity = Severity.ERROR if alarm["severity"] == "error" else Severity.WARNING
+            yield Finding(
+                code,
+                f"health-{alarm['rule']}",
+                severity,
+                what,
+                _ALARM,
+                params={"update": alarm["update"]},
+                fixes=(Fix(remedy),),
+            )
 
 
 def first_ratio(run: Run) -> float:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from npudoctor.symptoms.blocks import BLOCK, read_blocks
-from npudoctor.symptoms.probes import ECODE_KEY, Probe, compile_probes, needle_of
+from npudoctor.symptoms.probes import ECODE_KEY, Probe, compile_probes
 from npudoctor.symptoms.rows import Symptom
+from npudoctor.symptoms.sieve import Sieve
 
 LONG_LINE = 8 << 10  # longer lines are searched around their literals only
 WINDOW = 2 << 10  # bytes kept on either side of a literal in a long line
@@ -55,13 +56,13 @@ class Scanner:
         self.probes = compile_probes(self.symptoms)
         self.hits: dict[Probe, Hit] = {}
         self.lines = 0
-        self._needle = needle_of(self.probes)
+        self._sieve = Sieve(self.probes)
         self._by_code = [i for i, probe in enumerate(self.probes) if probe.ecode]
         needs: dict[bytes, list[int]] = {}
         for place, probe in enumerate(self.probes):
             for need in probe.need:
                 needs.setdefault(need, []).append(place)
-        self._by_need = tuple(needs.items())
+        self._by_need = needs
         self._clean: set[bytes] = set()
         self._dirty: dict[bytes, tuple[Probe, ...]] = {}
 
@@ -114,23 +115,15 @@ class Scanner:
     def _sort(self, fresh: list[bytes]) -> None:
         """Remember each new key as clean, or with the patterns that may match its lines."""
         self._clean.update(fresh)
-        together = b"\n".join(fresh)
-        found = self._needle.search(together)
-        while found is not None:
-            start = together.rfind(b"\n", 0, found.start()) + 1
-            end = together.find(b"\n", found.end())
-            key = together[start:] if end < 0 else together[start:end]
-            probes = self._possible(key)
+        for key, needs in self._sieve.lines(b"\n".join(fresh)).items():
+            probes = self._possible(key, needs)
             if probes:
                 self._clean.discard(key)
                 self._dirty[key] = probes
-            if end < 0:
-                break
-            found = self._needle.search(together, end)
 
-    def _possible(self, key: bytes) -> tuple[Probe, ...]:
+    def _possible(self, key: bytes, needs: set[bytes]) -> tuple[Probe, ...]:
         """Patterns that match lines with this key, or can only be decided on each line."""
-        able = self._able(key)
+        able = self._able(key, needs)
         if len(key) > LONG_LINE or not able:
             return tuple(able)
         text = key.decode("utf-8", "replace")
@@ -157,12 +150,13 @@ class Scanner:
 
     def _windows(self, line: bytes, number: int) -> None:
         """Search a long line around each literal only, so that no pattern runs over megabytes."""
-        for piece in _pieces(line, self._needle):
-            self._record(self._able(piece.translate(_ZEROS)), piece, number)
+        for piece in _pieces(line, self._sieve.pattern):
+            key = piece.translate(_ZEROS)
+            self._record(self._able(key, self._sieve.needs_in(key)), piece, number)
 
-    def _able(self, key: bytes) -> list[Probe]:
-        """Patterns whose literals (or a vendor code) are in a key, in their order."""
-        able = {place for need, places in self._by_need if need in key for place in places}
+    def _able(self, key: bytes, needs: set[bytes]) -> list[Probe]:
+        """Patterns with one of these literals (or a vendor code) in a key, in their order."""
+        able = {place for need in needs for place in self._by_need[need]}
         if ECODE_KEY.search(key):
             able.update(self._by_code)
         return [self.probes[place] for place in sorted(able)]

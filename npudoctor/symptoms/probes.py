@@ -11,7 +11,6 @@ from npudoctor.symptoms.rows import ECODE, Rank, Symptom
 # A vendor error code (EI0006, E30006) once every digit has become 0.
 ECODE_KEY = re.compile(rb"(?<![A-Za-z0])E[EHIJKLZ]?0{4,5}(?!0)")
 
-_END = -1  # marks the end of a word in the prefix tree
 # Digits in a pattern that stand for any digit: quantifiers, ranges, back references.
 _ANY_DIGIT = re.compile(r"\{\d+(?:,\d*)?\}|0-9|1-9|\\[1-9]|\(\?P=\w+\)|\(\?P<\w+>")
 
@@ -41,40 +40,21 @@ class Probe:
 
 
 def compile_probes(symptoms: tuple[Symptom, ...]) -> tuple[Probe, ...]:
-    """Every pattern of every symptom; those that only fall back come last."""
+    """Every pattern of every symptom; those that only fall back come last, plain exceptions at the end."""
     probes = []
     for index, symptom in enumerate(symptoms):
         for position, pattern in enumerate(symptom.match):
-            probes.append(_probe(index, "match", position, pattern, symptom.need, symptom.rank))
+            probes.append(_probe(index, "match", position, pattern, symptom.need, symptom))
         for role in ("also", "context"):
             for position, entry in enumerate(getattr(symptom, role)):
-                probes.append(_probe(index, role, position, entry["match"], entry["need"], symptom.rank))
-    return tuple(sorted(probes, key=lambda probe: probe.fallback))
+                probes.append(_probe(index, role, position, entry["match"], entry["need"], symptom))
+    return tuple(sorted(probes, key=lambda p: (p.fallback, symptoms[p.symptom].rank is Rank.EXCEPTION)))
 
 
 def _probe(
-    symptom: int, role: str, position: int, pattern: str, need: Iterable[str], rank: Rank
+    symptom: int, role: str, position: int, pattern: str, need: Iterable[str], row: Symptom
 ) -> Probe:
     literals = tuple(n.encode() for n in need if n != ECODE)
-    fallback = rank is Rank.EXCEPTION and role == "match"
+    fallback = (row.fallback or row.rank is Rank.EXCEPTION) and role == "match"
     exact = fallback or bool(re.search(r"\d", _ANY_DIGIT.sub("", pattern)))
     return Probe(symptom, role, position, re.compile(pattern), literals, ECODE in need, exact, fallback)
-
-
-def needle_of(probes: Iterable[Probe]) -> re.Pattern[bytes]:
-    """One pattern that finds any `need` or any vendor error code, in one pass."""
-    tree: dict[int, dict] = {}
-    for literal in {n for probe in probes for n in probe.need}:
-        node = tree
-        for byte in literal:
-            node = node.setdefault(byte, {})
-        node[_END] = {}
-    return re.compile(_alternatives(tree) + b"|" + ECODE_KEY.pattern)
-
-
-def _alternatives(tree: dict[int, dict]) -> bytes:
-    """A pattern for the words of a prefix tree; the shortest word of a branch is enough."""
-    if not tree or _END in tree:
-        return b""
-    parts = [re.escape(bytes([byte])) + _alternatives(below) for byte, below in sorted(tree.items())]
-    return parts[0] if len(parts) == 1 else b"(?:" + b"|".join(parts) + b")"

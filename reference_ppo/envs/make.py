@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reference_ppo.config import Config
 from reference_ppo.envs.reach import ReachVectorEnv
 from reference_ppo.envs.worker import bound_to_parent
+from reference_ppo.errors import UsageError
 
 REACH_ID = "reference_ppo/Reach-v0"
 
@@ -61,7 +62,7 @@ def spec_of(envs: gym.vector.VectorEnv) -> Spec:
     """Read the spaces of a vector environment.
 
     Raises:
-        ValueError: the action space is neither Box nor Discrete.
+        UsageError: the action space is neither Box nor Discrete.
     """
     space, obs = envs.single_action_space, envs.single_observation_space
     assert obs.shape is not None
@@ -71,7 +72,7 @@ def spec_of(envs: gym.vector.VectorEnv) -> Spec:
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1:
         low, high = space.low.astype(np.float32), space.high.astype(np.float32)
         return Spec(int(np.prod(obs.shape)), space.shape[0], False, low, high)
-    raise ValueError(f"actions must be a 1-D Box or Discrete, this environment has {space}")
+    raise UsageError(f"actions must be a 1-D Box or Discrete, this environment has {space}")
 
 
 def make_single(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:
@@ -85,8 +86,18 @@ def make_single(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:
 
 
 def make_envs(config: Config, num_envs: int | None = None) -> gym.vector.VectorEnv:
-    """N environments as one. Reset them with `seed=[...]`, one seed per environment."""
-    n = config.num_envs if num_envs is None else num_envs
+    """N environments as one. Reset them with `seed=[...]`, one seed per environment.
+
+    Raises:
+        UsageError: gymnasium does not know the environment or cannot make it.
+    """
+    try:
+        return _make_envs(config, config.num_envs if num_envs is None else num_envs)
+    except gym.error.Error as error:
+        raise UsageError(f"cannot make environment {config.env}: {error}") from error
+
+
+def _make_envs(config: Config, n: int) -> gym.vector.VectorEnv:
     reach = config.env in ("reach", REACH_ID)
     if reach and not config.workers:
         return ReachVectorEnv(n, reward=config.reward, **config.extra)

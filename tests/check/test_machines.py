@@ -46,6 +46,8 @@ def test_verdict(name: str) -> None:
     assert said["exit_code"] == wanted["exit"]
     first = json.dumps(said["findings"][:1], ensure_ascii=False).lower()
     assert [word for word in wanted.get("mention", []) if word.lower() not in first] == []
+    alone = json.dumps({**said["findings"][0], "consequences": []} if said["findings"] else {}).lower()
+    assert [word for word in wanted.get("never", []) if word.lower() in alone] == []
     assert not [u for u in said["not_checked"] if "crash" in (u["reason"] or "")]
 
 
@@ -117,3 +119,40 @@ def test_path_of_fixture_is_replayable(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text(json.dumps(overlays.machine_data("910b-host-ok")))
     assert facts_of(bundle.load(path)).python.first("torch") is not None
+
+
+def test_latest_as_a_folder_of_links_is_one_installation() -> None:
+    """Up to CANN 8.3 `latest` is a real folder whose entries are links."""
+    data = overlays.machine_data("910b-host-ok")
+    home = "/usr/local/Ascend/ascend-toolkit"
+    seen = data["observations"]
+    del seen["stat"][f"{home}/latest"]
+    for path, content in list(seen["read"].items()):
+        if path.startswith(f"{home}/8.2.RC1/"):
+            seen["read"][path.replace("/8.2.RC1/", "/latest/")] = content
+    paths = seen["env"]["env"]["data"]["LD_LIBRARY_PATH"]
+    seen["env"]["env"]["data"]["LD_LIBRARY_PATH"] = f"{home}/8.2.RC1/lib64:{paths}"
+    machine = overlays.facts(data)
+    assert [i.home for i in machine.cann.installs.value] == [f"{home}/8.2.RC1"]  # type: ignore[union-attr]
+    assert codes(verdict(data)["findings"]) == []
+
+
+def test_a_node_that_only_tools_use_is_no_fault() -> None:
+    data = overlays.machine_data("910b-host-ok")
+    node = {"kind": "char", "mode": "0600", "uid": 0, "gid": 0, "owner": "root", "group": "root"}
+    data["observations"]["stat"]["/dev/devmm_svm_agent"] = {"data": {**node, "real": "/dev/devmm_svm_agent"}}
+    data["observations"]["open"]["/dev/devmm_svm_agent"] = {"error": "EACCES"}
+    data["observations"]["identity"]["identity"]["data"]["uid"] = 1000
+    assert codes(verdict(data)["findings"]) == []
+
+
+def test_without_probes_a_healthy_machine_is_green_and_says_what_was_not_proved() -> None:
+    data = overlays.machine_data("910b-host-ok")
+    del data["observations"]["run"]["compute"]
+    data["closed"] = True
+    data["observations"]["run"]["compute"] = {"error": "not-recorded"}
+    data["observations"]["run"]["import torch, torch_npu without autoload"] = {"error": "not-recorded"}
+    said = verdict(data)
+    assert said["findings"] == []
+    assert said["exit_code"] == 0
+    assert "not proved" in said["verdict"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -145,30 +148,47 @@ def test_no_home_c_locale_and_no_terminal(run_cli: RunCli) -> None:
         assert b"\x1b[" not in done.stdout
 
 
+@pytest.fixture
+def for_others() -> Iterator[Path]:
+    """A folder that another user may read and not write, with a copy of the package in it."""
+    folder = Path(tempfile.mkdtemp(prefix="npudoctor-"))
+    shutil.copytree(ROOT / "npudoctor", folder / "npudoctor", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(HEALTHY, folder / "machine.json")
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield folder
+    for path in [folder, *folder.rglob("*")]:
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_as_another_user_in_a_folder_it_cannot_write(tmp_path: Path) -> None:
-    tmp_path.chmod(0o555)
-    text = HEALTHY.read_text()
-    code = (
-        "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "from npudoctor.cli import main\n"
-        "main(['check', '--no-probes', '--json'])"
-    )
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", code],
-        env=env,
-        cwd=tmp_path,
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    if "PermissionError" in done.stderr or "ModuleNotFoundError" in done.stderr:
-        pytest.skip("the source tree is not readable by others here")
+def test_as_another_user_without_home_where_nothing_can_be_written(for_others: Path) -> None:
+    python = "/usr/bin/python3"
+    site = [p for p in sys.path if p.endswith("site-packages")]
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join([str(for_others), *site])}
+    become = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        argv = [python, "-B", "-c", become + code]
+        return subprocess.run(
+            argv, env=env, cwd=for_others, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    if (
+        not Path(python).exists()
+        or run("import click, rich, packaging; assert sys.version_info >= (3, 9)").returncode
+    ):
+        pytest.skip("no interpreter here that another user can run with our dependencies")
+    done = run("from npudoctor.cli import main; main(['check', '--no-probes', '--json'])")
     assert done.returncode in (0, 1), done.stderr
     assert json.loads(done.stdout)["command"] == "check"
+    done = run("from npudoctor.cli import main; main(['check', '--replay', 'machine.json'])")
+    assert done.returncode == 0, done.stderr
+    done = run("from npudoctor.cli import main; main(['check', '--no-probes', '--record', 'x.json'])")
+    assert done.returncode == 2
+    assert "cannot write the bundle" in done.stderr
 
 
 def test_strict_ignore_quiet_and_output(run_cli: RunCli, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_old_cann_and_new_torch(run_cli: Any) -> None:
     notes = [fix["note"] for fix in finding["fixes"]]
     assert "torch 2.3.1, torch_npu 2.3.1, CANN 8.0.RC2" in notes[0]
     assert "torch 2.5.1, torch_npu 2.5.1, CANN 8.1.RC1" in notes[1]
+    assert "compatible but not paired" in notes[-1]
     assert {s["relation"] for s in report["extra"]["sets"]} == {"compatible"}
 
 

@@ -61,10 +61,12 @@ STORIES = [
     ),
     Story(
         "capability and properties",
-        "import torch\n\na, b = torch.cuda.get_device_capability()\np = torch.cuda.get_device_properties(0)\n"
+        "import torch\n\na, b = torch.cuda.get_device_capability()\n"
+        "p = torch.cuda.get_device_properties(0)\n"
         "print(p.name, p.total_memory, p.multi_processor_count, p.major)\n"
         "free, total = torch.cuda.mem_get_info()\n",
-        {4: "torch.npu.get_device_properties", 6: "torch.npu.mem_get_info"}, (3, 5), {3: "NPU103", 5: "NPU131"},
+        {4: "torch.npu.get_device_properties", 6: "torch.npu.mem_get_info"}, (3, 5),
+        {3: "NPU103", 5: "NPU131"},
         ("None", "multi_processor_count", "major"),
     ),
     Story(
@@ -98,7 +100,8 @@ STORIES = [
     ),
     Story(
         "Ray waits for GPUs",
-        "import ray\n\nray.init(num_gpus=4)\n\n\n@ray.remote(num_gpus=1)\nclass Actor:\n    def __init__(self):\n"
+        "import ray\n\nray.init(num_gpus=4)\n\n\n@ray.remote(num_gpus=1)\nclass Actor:\n"
+        "    def __init__(self):\n"
         "        import torch\n\n        self.n = torch.nn.Linear(2, 2).cuda()\n",
         {11: ".npu()"}, (3, 6), {3: "NPU129", 6: "NPU129"}, ("NPU",),
     ),
@@ -141,7 +144,9 @@ def test_story(story: Story) -> None:
     found = {(f.place.line, f.code) for f in result.findings if f.place}
     assert {(line, code) for line, code in story.finds.items()} <= found
     said = " ".join(
-        t.render("en", f.params) for f in result.findings for t in (f.title, f.cause, *(x.note for x in f.fixes))
+        text.render("en", f.params)
+        for f in result.findings
+        for text in (f.title, f.cause, *(x.note for x in f.fixes))
     )
     assert [word for word in story.words if word not in said] == []
 

@@ -22,7 +22,9 @@ def machine() -> Machine:
     home = "/usr/local/Ascend/cann-8.5.0"
     return Machine(
         driver=Driver(info=Known(VersionInfo("25.3.rc1", {}), "/usr/local/Ascend/driver/version.info")),
-        cann=Cann(installs=Known((CannInstall(home, "8.5.0", f"{home}/x.info"),)), on_library_path=Known((home,))),
+        cann=Cann(
+            installs=Known((CannInstall(home, "8.5.0", f"{home}/x.info"),)), on_library_path=Known((home,))
+        ),
         python=Python(
             executable="/usr/bin/python3",
             version=Known("3.10.14"),

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from reference_ppo.config import Config
-from reference_ppo.ppo import loss, make_optimizer
+from reference_ppo.ppo import PlainUpdate, loss, make_optimizer
 from reference_ppo.world import World
 from tests.reference_ppo import two_processes
 
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def torchrun(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--rdzv-backend", "c10d",
-               "--rdzv-endpoint", "localhost:0", *arguments]  # fmt: skip
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", *arguments]  # fmt: skip
     environ = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=240, check=False

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import stat
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +67,32 @@ def test_an_interpreter_without_torch(run_cli: Any, tmp_path: Path) -> None:
     assert "Traceback" not in result.stdout + result.stderr
 
 
+BROKEN = os.environ.get("NPUDOCTOR_BROKEN_PYTHON", "")
+
+
+@pytest.mark.broken_npu
+@pytest.mark.skipif(
+    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
+)
+def test_the_real_torch_npu_without_cann(run_cli: Any) -> None:
+    for device in ("auto", "npu"):
+        result = run_cli("smoke-test", "--quick", "--device", device, "--python", BROKEN)
+        assert result.returncode == 1
+        assert "libhccl.so" in result.stdout
+        assert "set_env.sh" in result.stdout
+        assert "Device: none" in result.stdout.splitlines()[0]
+
+
+@pytest.mark.broken_npu
+@pytest.mark.skipif(
+    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
+)
+def test_a_broken_torch_npu_does_not_stop_a_run_without_it(run_cli: Any) -> None:
+    result = run_cli("smoke-test", "--quick", "--device", "cpu", "--python", BROKEN, "--json")
+    first = json.loads(result.stdout)["extra"]["stages"][:3]
+    assert [s["status"] for s in first] == ["pass", "pass", "pass"]
+
+
 def test_an_interpreter_that_prints_and_never_ends(run_cli: Any, tmp_path: Path) -> None:
     fake = tmp_path / "python"
     fake.write_text("#!/bin/sh\necho '[INFO] noise on stdout'\nexec sleep 60\n")
@@ -70,6 +100,49 @@ def test_an_interpreter_that_prints_and_never_ends(run_cli: Any, tmp_path: Path)
     result = run_cli("smoke-test", "--python", fake, "--slower", "0.1", timeout=60)
     assert result.returncode == 1
     assert "no answer within" in result.stdout
+
+
+def test_a_simulated_npu_never_passes_for_hardware(run_cli: Any, tmp_path: Path) -> None:
+    pytest.importorskip("npudoctor.simulate")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\nif os.environ.get('SIMULATE_NOW'):\n"
+        "    import npudoctor.simulate\n    simulation = npudoctor.simulate.device()\n    "
+        "simulation.__enter__()\n"
+    )
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    fake = tmp_path / "python"
+    path = f"{tmp_path}:{root}"
+    fake.write_text(f'#!/bin/sh\nSIMULATE_NOW=1 PYTHONPATH={path} exec {sys.executable} "$@"\n')
+    fake.chmod(0o755)
+    result = run_cli("smoke-test", "--quick", "--device", "npu", "--python", fake, "--json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 1
+    assert report["extra"]["validates_hardware"] is False
+    assert "npu-simulated" in [f["slug"] for f in flat(report["findings"])]
+
+
+def flat(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [f for finding in findings for f in (finding, *flat(finding["consequences"]))]
+
+
+def test_ctrl_c_leaves_nobody_behind(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\necho $$ > {pid_file}\nexec sleep 60\n")
+    fake.chmod(0o755)
+    root = Path(__file__).resolve().parent.parent.parent
+    words = [sys.executable, "-m", "npudoctor", "smoke-test", "--python", str(fake)]
+    process = subprocess.Popen(words, cwd=root, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    for _ in range(200):
+        if pid_file.exists() and pid_file.read_text().strip():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(run_cli: Any, tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from npudoctor.core.finding import Severity
 from npudoctor.smoke_test.child import ChildRun
+from npudoctor.smoke_test.stage import Context
 from npudoctor.smoke_test.stages.npu305_algorithm_device import compare
 from npudoctor.smoke_test.stages.npu308_checkpoint import differs
 from npudoctor.smoke_test.timings import article, ms_per_step, verdict
-from npudoctor.smoke_test.training import Run, gate, runs_of
+from npudoctor.smoke_test.training import TINY, Run, finished, gate, runs_of, train
 
 HEALTH = {
     "policy_loss": -0.01,
@@ -111,3 +114,57 @@ def test_warm_up_is_not_counted() -> None:
 def test_the_article_rows_are_marked_as_its_own() -> None:
     rows = article()
     assert [row["ms_per_step"] for row in rows] == [35.0, 10.0, 7.0]
+
+
+def alarm(rule: str, severity: str) -> dict[str, Any]:
+    words = {"en": "English {braces} kept", "zh": "中文"}
+    return {
+        "event": "health",
+        "update": 3,
+        "rule": rule,
+        "severity": severity,
+        "what": words,
+        "remedy": words,
+    }
+
+
+def test_the_runs_own_rules_are_heard_once() -> None:
+    noisy = Run(
+        {"event": "start", "device": "npu:0"},
+        (update(1), update(2)),
+        {"event": "end"},
+        (alarm("kl-too-high", "warning"), alarm("ratio-imprecise", "warning"), alarm("other", "error")),
+    )
+    found = list(gate("NPU307", noisy, "npu"))
+    assert [(f.slug, f.severity.value) for f in found] == [
+        ("health-kl-too-high", "warning"),
+        ("health-other", "error"),
+    ]
+    assert found[0].title.render("en", found[0].params) == "English {braces} kept"
+
+
+def test_a_run_stopped_by_a_rule_has_a_verdict() -> None:
+    start, end = {"event": "start", "device": "cpu"}, {"event": "end", "reason": "fault"}
+    events = (start, update(1, non_finite=2.0), alarm("non-finite", "error"), end)
+    runs = finished(ChildRun((), events, (), 1, False, 1.0))
+    assert [f.slug for f in gate("NPU304", runs[0], "cpu")] == ["non-finite"]
+    assert finished(ChildRun((), events[:3], (), 1, False, 1.0)) == []
+    assert (
+        finished(
+            ChildRun((), (start, update(1), {"event": "end", "reason": "total-steps"}), (), -9, False, 1.0)
+        )
+        == []
+    )
+
+
+def test_a_real_run_that_breaks_is_stopped_and_named(context: Context) -> None:
+    """A reward bonus of NaN is not needed: a learning rate of 1e30 makes weights that are not numbers."""
+    pytest.importorskip("torch")
+    context.plan = replace(context.plan, quick=True)
+    try:
+        child = train(context, "cpu", (*TINY, "--lr", "1e30", "--total-steps", "400"), timeout_s=120.0)
+    finally:
+        context.close()
+    runs = finished(child)
+    assert runs, child.log
+    assert any(f.severity is Severity.ERROR for f in gate("NPU304", runs[0], "cpu"))

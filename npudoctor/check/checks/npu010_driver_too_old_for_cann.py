@@ -20,6 +20,7 @@ from npudoctor.check.api import (
     cann_in_use,
     carried_fixes,
     device_works,
+    driver_relation,
     evidence,
     value,
 )
@@ -62,10 +63,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     if _declared_match(driver, install):
         return
-    try:
-        relation = tables.driver_relation(install.version, driver.version)
-    except ValueError:
-        raise Skip(UNLISTED, _params(install, driver, tables)) from None
+    relation = driver_relation(tables, install.version, driver.version)
     if relation in _BAD:
         yield _finding(machine, tables, install, driver, relation)
     elif relation in (DriverRelation.UNKNOWN, DriverRelation.OLDER_THAN_PAIRED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -25,6 +26,7 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Leaf[tu
     return Known(tuple(_node(path, host.stat(path), opened[path]) for path in paths), "/dev")
 
 
+@functools.lru_cache(maxsize=1024)
 def _named(name: str) -> bool:
     """davinciN and vdavinciN are chips; the others manage them."""
     return any(re.fullmatch(pattern, name) for pattern in places("node.name"))

@@ -5,7 +5,6 @@ An idiom is a pure function over a `View`. It rewrites what is certain and repor
 
 from __future__ import annotations
 
-import bisect
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,7 +17,7 @@ from npudoctor.migrate import suppress
 from npudoctor.migrate.api import Change, Edit, Message
 from npudoctor.migrate.engine import FileResult, Outcome
 from npudoctor.migrate.settings import Settings
-from npudoctor.migrate.view import View, Word
+from npudoctor.migrate.view import LineStarts, View, Word
 
 __all__ = [
     "Change", "Edit", "Idiom", "Message", "Safety", "Settings", "Severity", "Text", "View", "Word",
@@ -56,21 +55,23 @@ def all_idioms() -> tuple[Idiom, ...]:
     return tuple(unit for _, unit in sorted(collect(idioms, "IDIOM", "npu").items()))
 
 
-def swap(word: Word, start: int, end: int | None, text: str) -> Edit:
-    """Replace `word.text[start:end]` by `text`."""
+def swap(word: Word, start: int, end: int | None, text: str) -> Edit | None:
+    """Replace `word.text[start:end]` by `text`; None where a quote or an escape stands in between."""
     first, last = word.span(start, end)
-    return Edit(first, last, text)
+    return Edit(first, last, text) if last - first == len(word.text[start:end]) else None
 
 
 def found(
-    view: View, word: Word, *edits: Edit, message: Message | None = None, **params: object
+    view: View, word: Word, *edits: Edit | None, message: Message | None = None, **params: object
 ) -> Change:
     """A change at `word`; the parameter `code` is filled with its text."""
     start, end = word.span()
     shown = word.text if len(word.text) <= 80 else word.text[:77] + "..."
     if view.report_only:  # it serves the machines of the service, not the user's
         return Change(start, end, {"code": shown, **params}, (), message=message, severity=Severity.NOTE)
-    return Change(start, end, {"code": shown, **params}, edits, message=message)
+    made = tuple(edit for edit in edits if edit is not None)
+    complete = made if len(made) == len(edits) else ()
+    return Change(start, end, {"code": shown, **params}, complete, message=message)
 
 
 def scan(view: View, settings: Settings) -> FileResult:
@@ -79,13 +80,13 @@ def scan(view: View, settings: Settings) -> FileResult:
     Only values change, so one round is enough; overlapping proposals wait for the first.
     """
     marks = suppress.find(view.text)
-    lines = _line_starts(view.text)
+    lines = LineStarts(view.text)
     proposed = [
         (idiom, replace(change, safety=Safety.SAFE if change.edits else Safety.MANUAL))
         for idiom in all_idioms()
         if settings.enabled(idiom.code)
         for change in idiom.run(view, settings)
-        if not marks.codes or not marks.hides(idiom.code, *2 * (_position(lines, change.start)[0],))
+        if not marks.codes or not marks.hides(idiom.code, *2 * (lines.line(change.start),))
     ]
     chosen = {id(c) for c in splice.choose([c for _, c in proposed if c.edits])}
     edits = [e for _, c in proposed if id(c) in chosen for e in c.edits]
@@ -97,10 +98,10 @@ def scan(view: View, settings: Settings) -> FileResult:
     return FileResult(view.path, text, text != view.text, found_here, dict(sorted(counts.items())))
 
 
-def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: list[int]) -> Outcome:
+def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: LineStarts) -> Outcome:
     message = change.message or idiom.message
-    line, column = _position(lines, change.start)
-    end_line, end_column = _position(lines, change.end)
+    line, column = lines.position(change.start)
+    end_line, end_column = lines.position(change.end)
     safety = Safety.SAFE if applied else Safety.MANUAL
     finding = Finding(
         idiom.code, idiom.slug, change.severity or message.severity, message.title, message.cause,
@@ -108,15 +109,3 @@ def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: lis
         fixes=(Fix(message.fix, safety=safety),), sources=message.sources,
     )
     return Outcome(finding, applied, change.edits, line, safety)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    while (found_at := text.find("\n", starts[-1])) >= 0:
-        starts.append(found_at + 1)
-    return starts
-
-
-def _position(starts: list[int], offset: int) -> tuple[int, int]:
-    line = bisect.bisect_right(starts, offset)
-    return line, offset - starts[line - 1] + 1

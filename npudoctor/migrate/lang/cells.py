@@ -208,18 +208,49 @@ def _list_text(text: str, cell: Cell, after: list[str]) -> str:
         if tag == "equal":
             tokens += [text[start:end] for start, end in cell.tokens[i:j]]
         else:
-            tokens += [json.dumps(line, ensure_ascii=escaped) for line in after[k:m]]
+            twins = _twins(cell.lines[i:j], after[k:m])
+            for number, line in enumerate(after[k:m]):
+                twin = twins.get(number)
+                if twin is None:
+                    tokens.append(json.dumps(line, ensure_ascii=escaped))
+                else:
+                    tokens.append(_patched(text, cell.tokens[i + twin], cell.lines[i + twin], line))
     return between.join(tokens)
 
 
-def _token_edit(text: str, span: tuple[int, int], old: str, new: str) -> tuple[int, int, str]:
-    """Exchange only what differs between the decoded strings `old` and `new` of one token."""
+def _twins(before: list[str], after: list[str]) -> dict[int, int]:
+    """Line of `after` -> the line of `before` it was made from: most of its ends are the same."""
+    found: dict[int, int] = {}
+    start = 0
+    for number, old in enumerate(before):
+        scores = [(sum(_ends(old, new)), -i) for i, new in enumerate(after) if i >= start]
+        best, index = max(scores, default=(0, 0))
+        if 2 * best > len(old):
+            found[-index] = number
+            start = 1 - index
+    return found
+
+
+def _ends(old: str, new: str) -> tuple[int, int]:
+    """Lengths of the common beginning and of the common end."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
+    return head, tail
+
+
+def _patched(text: str, span: tuple[int, int], old: str, new: str) -> str:
+    """The token at `span` with only what differs between `old` and `new` written anew."""
+    start, end, piece = _token_edit(text, span, old, new)
+    return text[span[0] : start] + piece + text[end : span[1]]
+
+
+def _token_edit(text: str, span: tuple[int, int], old: str, new: str) -> tuple[int, int, str]:
+    """Exchange only what differs between the decoded strings `old` and `new` of one token."""
+    head, tail = _ends(old, new)
     raw = text[span[0] + 1 : span[1] - 1]
     offsets = [match.start() for match in _PIECE.finditer(raw)] + [len(raw)]
     first, last = offsets[head], offsets[len(old) - tail]

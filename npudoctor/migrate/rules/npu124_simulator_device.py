@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, Severity, Text, change
+from npudoctor.migrate.api import (
+    Change,
+    Message,
+    ModuleContext,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    change,
+    uses_simulator,
+)
 
 _MESSAGE = Message(
     title=Text("`{code}` keeps the simulation on an NVIDIA GPU", "`{code}` 使仿真运行在 NVIDIA GPU 上"),
@@ -21,13 +31,12 @@ _MESSAGE = Message(
     severity=Severity.WARNING,
     sources=("https://github.com/RLinf/RLinf/pull/742",),
 )
-_SIMULATORS = frozenset({"isaacgym", "isaacgymenvs", "isaaclab", "isaacsim", "omni"})
 _SWITCHES = frozenset({"use_gpu_pipeline", "use_gpu", "sim_device", "sim_device_type", "graphics_device_id"})
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """An assignment to, or a keyword argument of, such a switch in a module that uses the simulator."""
-    if not _SIMULATORS & ctx.imported_roots:
+    if not uses_simulator(ctx):
         return
     if isinstance(node, ast.keyword):
         if node.arg in _SWITCHES:

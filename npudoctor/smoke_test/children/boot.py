@@ -10,11 +10,16 @@ Python's `sys.stdout` still reaches the reader.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import faulthandler
 import importlib.util
 import os
 import runpy
+import signal
 import sys
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def mount(name: str, directory: str) -> None:
@@ -36,6 +41,12 @@ def claim_stdout() -> None:
     sys.stdout = os.fdopen(private, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
 
 
+def die_with_parent() -> None:
+    """Ask Linux to end this process when the one that started it ends, even by SIGKILL."""
+    with contextlib.suppress(OSError, AttributeError):  # another system: the parent's own clean-up has to do
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def main(argv: list[str]) -> None:
     """Mount the packages and run the module as `__main__`."""
     cut = argv.index("--")
@@ -44,6 +55,7 @@ def main(argv: list[str]) -> None:
         p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))
     ]
     faulthandler.enable()
+    die_with_parent()
     limit = float(os.environ.get("NPUDOCTOR_CHILD_LIMIT_S", "0"))
     if limit > 2:
         # Say where it hangs, on stderr, shortly before the parent ends it.

@@ -1,4 +1,4 @@
-"""Which Python, torch and torch_npu are here, does torch import, and does it see an NPU?
+"""Which Python, torch and torch_npu are here, does torch import, and does it see an NPU? `probe.py DEVICE`.
 
 Emits `python`, then `torch` or `failed`, then `npu`. Versions are read from the package
 metadata first, so they are known even when the import fails.
@@ -33,7 +33,7 @@ def job(args: list[str]) -> int:
         return 0
     emit("torch", version=torch.__version__, file=torch.__file__)
     try:
-        if not hasattr(torch, "npu") and installed("torch_npu"):
+        if args[0] in ("auto", "npu") and not hasattr(torch, "npu") and installed("torch_npu"):
             import torch_npu  # noqa: F401
         report_npu(torch)
     except BaseException as error:
@@ -51,7 +51,14 @@ def report_npu(torch: object) -> None:
     available = bool(npu is not None and npu.is_available())
     count = int(npu.device_count()) if npu is not None and available else 0
     name = npu.get_device_name(0) if npu is not None and available else ""
-    emit("npu", available=available, count=count, name=name, strict_fallback=knows_strict_fallback())
+    emit(
+        "npu",
+        available=available,
+        count=count,
+        name=name,
+        simulated=bool(getattr(npu, "is_simulated", False)),
+        strict_fallback=knows_strict_fallback(),
+    )
 
 
 def installed(package: str) -> str | None:
@@ -68,10 +75,10 @@ def installed(package: str) -> str | None:
 
 def knows_strict_fallback() -> bool:
     """Whether this torch_npu can refuse CPU fallbacks: its library then names the variable."""
-    torch_npu = sys.modules.get("torch_npu")
-    if torch_npu is None or not torch_npu.__file__:
+    file = getattr(sys.modules.get("torch_npu"), "__file__", None)
+    if not file:
         return False
-    pattern = os.path.join(os.path.dirname(torch_npu.__file__), "lib", "libtorch_npu*.so")
+    pattern = os.path.join(os.path.dirname(file), "lib", "libtorch_npu*.so")
     return any(_contains(path, FALLBACK_VARIABLE) for path in glob.glob(pattern))
 
 

@@ -31,6 +31,13 @@ _NO_NPU_FIX = Text(
     "find out why with check; to validate the code path without hardware use --device sim or --device cpu",
     "用 check 查明原因；若只想在没有硬件时验证代码路径，请用 --device sim 或 --device cpu",
 )
+_SIMULATED = Text(
+    "--device npu: the NPU of this interpreter is simulated", "--device npu：该解释器中的 NPU 是模拟的"
+)
+_SIMULATED_CAUSE = Text(
+    "torch.npu.is_simulated is true; a run on it must not pass for one on hardware",
+    "torch.npu.is_simulated 为真；在其上的运行不能当作在硬件上的运行",
+)
 _UNUSED = Text(
     "an Ascend device is here ({davinci}) and torch cannot use it",
     "此处有昇腾设备（{davinci}），但 torch 无法使用",
@@ -66,7 +73,7 @@ def run(context: Context) -> Outcome:
 
 
 def _probe(context: Context) -> Outcome:
-    child = context.run("probe", timeout_s=_TIMEOUT_S)
+    child = context.run("probe", context.plan.device, timeout_s=_TIMEOUT_S)
     python = child.first("python")
     if python is None or child.first("torch") is None or child.first("npu") is None:
         outcome = causes.no_result(_CODE, child, context)
@@ -75,7 +82,8 @@ def _probe(context: Context) -> Outcome:
     facts = _facts(child)
     kind = context.plan.device
     if kind == "auto":
-        kind = "npu" if facts["available"] else ("sim" if has_simulator() else "cpu")
+        real = facts["available"] and not facts["simulated"]
+        kind = "npu" if real else ("sim" if has_simulator() else "cpu")
     problem = _problem(kind, context.plan.device, facts)
     if problem is not None:
         return failed(Phrase(problem.title, problem.params), problem, child, facts=facts)
@@ -107,6 +115,7 @@ def _facts(child: ChildRun) -> dict[str, Any]:
         "count": npu["count"],
         "name": npu["name"],
         "strict_fallback": npu["strict_fallback"],
+        "simulated": npu["simulated"],
     }
 
 
@@ -120,6 +129,16 @@ def _problem(kind: str, asked: str, facts: dict[str, Any]) -> Finding | None:
             Severity.ERROR,
             _NO_NPU,
             _NO_NPU_CAUSE,
+            params=params,
+            fixes=(Fix(_NO_NPU_FIX, ("npudoctor check",)),),
+        )
+    if kind == "npu" and facts["simulated"]:
+        return Finding(
+            _CODE,
+            "npu-simulated",
+            Severity.ERROR,
+            _SIMULATED,
+            _SIMULATED_CAUSE,
             params=params,
             fixes=(Fix(_NO_NPU_FIX, ("npudoctor check",)),),
         )

@@ -10,7 +10,7 @@ from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.stage import Context, Outcome, Stage, failed, passed
-from npudoctor.smoke_test.training import TINY, fail_on, first_ratio, gate, runs_of, train
+from npudoctor.smoke_test.training import TINY, fail_on, finished, first_ratio, gate, train
 
 _CODE = "NPU305"
 _TIMEOUT_S = 300.0
@@ -43,8 +43,8 @@ _DIFFERENT_FIX = Text(
 def run(context: Context) -> Outcome:
     """Train on the device and compare every loss term of every update."""
     child = train(context, context.kind, TINY, timeout_s=_TIMEOUT_S)
-    runs = runs_of(child)
-    if not runs or not child.ended_well:
+    runs = finished(child)
+    if not runs:
         return causes.no_result(_CODE, child, context)
     only = runs[0]
     worst = compare(context.notes["cpu_losses"], only.losses())

@@ -6,7 +6,7 @@ from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.stage import Context, Outcome, Stage, passed
 from npudoctor.smoke_test.timings import blocks, ms_per_step, verdict
-from npudoctor.smoke_test.training import fail_on, gate, runs_of, train
+from npudoctor.smoke_test.training import fail_on, finished, gate, train
 
 _CODE = "NPU306"
 _TIMEOUT_S = 300.0
@@ -23,10 +23,12 @@ def run(context: Context) -> Outcome:
     updates = 2 if context.plan.quick else 4
     one, many = _options(1, 256, updates), _options(BATCH, 2048, updates)
     child = train(context, context.kind, one, many, timeout_s=_TIMEOUT_S)
-    runs = runs_of(child)
-    if len(runs) < 2 or not child.ended_well:
+    runs = finished(child, 2)
+    if not runs:
         return causes.no_result(_CODE, child, context)
     findings = tuple(f for r in runs for f in gate(_CODE, r, context.kind))
+    if len(runs) < 2:
+        return fail_on(findings, child, {}) or causes.no_result(_CODE, child, context)
     single, batched = ms_per_step(runs[0]), ms_per_step(runs[1])
     facts = {
         "one": single["total"],

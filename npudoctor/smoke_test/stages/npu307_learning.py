@@ -11,12 +11,12 @@ from npudoctor.smoke_test.training import (
     LEARNING_STEPS,
     LEARNING_TARGET,
     fail_on,
+    finished,
     first_ratio,
     gate,
     learning_options,
     learning_seconds,
     number,
-    runs_of,
     train,
 )
 
@@ -51,8 +51,8 @@ def run(context: Context) -> Outcome:
     """Train until the target or the end of the budget."""
     limit = learning_seconds(context)
     child = train(context, context.kind, learning_options(context), timeout_s=limit + 120.0)
-    runs = runs_of(child)
-    if not runs or not child.ended_well:
+    runs = finished(child)
+    if not runs:
         return causes.no_result(_CODE, child, context)
     only = runs[0]
     health = only.updates[-1]["health"]

@@ -9,7 +9,7 @@ from npudoctor.core.finding import Evidence, Finding, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
 from npudoctor.smoke_test.stage import Context, Outcome, Stage, failed, passed
-from npudoctor.smoke_test.training import Run, fail_on, gate, runs_of, train
+from npudoctor.smoke_test.training import Run, fail_on, finished, gate, train
 
 _CODE = "NPU308"
 _TIMEOUT_S = 300.0
@@ -48,13 +48,13 @@ def run(context: Context) -> Outcome:
     done: list[Run] = []
     for group in groups:
         child = train(context, context.kind, *group, timeout_s=_TIMEOUT_S)
-        runs = runs_of(child)
-        if len(runs) < len(group) or not child.ended_well:
+        runs = finished(child, len(group))
+        if len(runs) < len(group):
             return causes.no_result(_CODE, child, context)
         done.extend(runs)
     if context.kind != "cpu":
         host = train(context, "cpu", (*_SHAPE, *_WHOLE, "--resume", path), timeout_s=_TIMEOUT_S)
-        if not runs_of(host) or not host.ended_well:
+        if not finished(host):
             return causes.no_result(_CODE, host, context)
     whole, rest = done[0], done[2]
     limit = RTOL[context.kind]

@@ -85,7 +85,7 @@ def test_normal_end_and_exception() -> None:
     trainer.iteration()
     trainer.close()
     assert_all_end(children)
-    with pytest.raises(RuntimeError, match="no_such_device"):
+    with pytest.raises(ValueError, match="no_such_device"):
         Trainer(Config(workers=True, num_envs=2, device="no_such_device"))
     psutil.wait_procs(workers(), timeout=10)
     assert not workers()

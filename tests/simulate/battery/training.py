@@ -33,6 +33,21 @@ def check_optimizers() -> None:
             _train(name, fused=True)
 
 
+def check_an_optimizer_made_before_the_move_follows() -> None:
+    network = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    weight = network.weight
+    network.to("npu")
+    assert network.weight is weight
+    before = weight.detach().clone()
+    network(torch.randn(4, 3, device="npu")).sum().backward()
+    optimizer.step()
+    assert not torch.equal(before, weight)
+    network.to("cpu")
+    assert network.weight is weight
+    network(torch.randn(4, 3)).sum().backward()
+
+
 def check_autocast() -> None:
     network, data = nn.Linear(3, 2).to("npu"), torch.randn(4, 3, device="npu")
     for dtype in (torch.float16, torch.bfloat16):
