@@ -38,7 +38,7 @@ def facts(machine: Machine) -> tuple[Fact, ...]:
 
 def _none(leaf: Leaf) -> tuple[str, str]:
     if isinstance(leaf, TimedOut):
-        return "? (no answer in time)", leaf.place
+        return "? (timeout)", leaf.place
     if isinstance(leaf, Unknown):
         return f"? ({leaf.detail})" if leaf.detail else "?", leaf.place
     return "-", leaf.place if isinstance(leaf, Absent) else ""

@@ -25,6 +25,7 @@ _HELP = Text(
 )
 _ONE_WAY = Text("--record and --replay exclude each other", "--record 与 --replay 不能同时使用")
 _UNKNOWN_CODE = Text("there is no check {code}", "没有代码为 {code} 的检查")
+_LOOKING = Text("looking at this machine", "正在检查本机")
 _SURVEY = Text("machines", "机器")
 _NO_BUNDLES = Text("there is no bundle (*.json) in {path}", "{path} 中没有录制文件（*.json）")
 _MAKE = Text(
@@ -114,6 +115,7 @@ def COMMAND(
     from npudoctor.check import run
     from npudoctor.check.engine import all_checks
     from npudoctor.check.lookups import package_names
+    from npudoctor.machine.collect import all_probes
     from npudoctor.machine.probe import Settings
     from npudoctor.pairing.table import load
     from npudoctor.report import emit
@@ -133,7 +135,8 @@ def COMMAND(
         if record is not None and not record.absolute().parent.is_dir():
             raise UserError(_NO_FOLDER, params={"path": record})
         settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
-        machine = run.observed(settings, record)
+        with session.progress(_LOOKING, len(all_probes())) as advance:
+            machine = run.observed(settings, record, advance)
         if record is not None:
             session.note(_WRITTEN, {"path": record})
     report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)

@@ -52,7 +52,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         CAUSE,
         {"missing": ", ".join(missing)},
         fixes=(Fix(FIX, (f"docker run {mounts} ... <image>",), host_only=True),),
-        evidence=tuple(evidence(path, "not there") for path in missing),
+        evidence=tuple(evidence(path, "ENOENT") for path in missing),
     )
 
 

@@ -54,7 +54,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         place="ASCEND_RT_VISIBLE_DEVICES",
         fixes=(ray, unset) if in_ray else (unset, ray),
         evidence=(
-            evidence("ASCEND_RT_VISIBLE_DEVICES", "'' (set, empty)"),
+            evidence("ASCEND_RT_VISIBLE_DEVICES", "''"),
             *(evidence(n, v) for n, v in value(machine.env, {}).items() if n.startswith("RAY_")),
         ),
     )
