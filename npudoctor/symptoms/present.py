@@ -14,7 +14,7 @@ from npudoctor.symptoms.rank import Match
 from npudoctor.symptoms.rows import Candidate, Symptom, date
 
 _FOUND = Text(
-    "{n} known symptoms in {lines} lines; the first is the likely cause",
+    "known symptoms in {lines} lines: {n}; the first is the likely cause",
     "在 {lines} 行中发现 {n} 个已知症状，第一个最可能是原因",
 )
 _NOTHING = Text(
