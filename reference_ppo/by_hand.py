@@ -48,7 +48,7 @@ class NumpyUpdate(PlainUpdate):
         """One minibatch: gradient, clipping, Adam."""
         signals = self.gradient(rows)
         norm = float(np.sqrt(np.dot(self.g, self.g)))
-        self.g *= min(1.0, self.config.max_grad_norm / (norm + 1e-6))
+        self.g /= max(1.0, norm / self.config.max_grad_norm)
         if not np.isfinite(norm):
             self.g[:] = 0.0
         self.adam()

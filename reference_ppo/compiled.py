@@ -62,7 +62,7 @@ def make_step(policy: Policy, config: Config) -> Callable[..., Signals]:
     def step(theta: Tensor, m: Tensor, v: Tensor, t: Tensor, rows: Tensor) -> Signals:
         g, signals = grad(of_theta, has_aux=True)(theta, rows)
         norm = torch.linalg.vector_norm(g)
-        g = torch.nan_to_num(g * (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0), 0.0, 0.0, 0.0)
+        g = torch.nan_to_num(g / (norm / config.max_grad_norm).clamp(min=1.0), 0.0, 0.0, 0.0)
         # Adam (arXiv:1412.6980): m and v, their bias corrections, the step
         t += 1
         m.lerp_(g, 1 - b1)

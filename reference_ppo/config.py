@@ -27,8 +27,12 @@ class Config:
     device: str = "cpu"
     """`cpu`, `npu`, `npu:0`, `cuda`, ..."""
     update: str = "plain"
-    """How minibatches are computed: `plain` (autograd, the form to read), `compiled` (one graph each) or
-    `numpy` (gradient by hand, on the CPU). All give the same numbers up to rounding."""
+    """How minibatches are computed: `plain` (autograd, the form to read), `analytic` (the loss's gradient
+    written out: fewest kernels), `compiled` (one graph each) or `numpy` (all by hand, on the CPU). All give
+    the same numbers up to rounding."""
+    fused: bool = True
+    """Adam in one kernel where the device has one (CPU, CUDA). Off, a CPU run takes the same operations as an
+    NPU run."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 
@@ -90,8 +94,10 @@ class Config:
             raise UsageError(f"overlap needs an even number of environments, got {self.num_envs}")
         if self.recurrent and (self.horizon % 16 or self.minibatch % 16):
             raise UsageError("recurrent needs minibatch and rollout_steps / num_envs to be multiples of 16")
-        if self.update not in ("plain", "compiled", "numpy"):
-            raise UsageError(f"update must be plain, compiled or numpy, got {self.update}")
+        if self.update not in ("plain", "analytic", "compiled", "numpy"):
+            raise UsageError(f"update must be plain, analytic, compiled or numpy, got {self.update}")
+        if self.update == "analytic" and self.squash:
+            raise UsageError("the analytic update knows no squashed policy")
         if self.update == "numpy" and (self.recurrent or self.squash or not self.device.startswith("cpu")):
             raise UsageError("the numpy update knows only the plain networks, and only the CPU")
         if self.reward not in ("dense", "sparse"):

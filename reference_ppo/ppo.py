@@ -48,19 +48,20 @@ def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str
 
 
 def clip_gradient(g: Tensor, max_norm: float) -> Tensor:
-    """Scale g (P,) in place to at most `max_norm`; returns the norm before, on the device.
+    """Scale g (P,) in place to a norm of at most `max_norm`; returns the norm before, on the device.
 
     A gradient with a NaN or Inf becomes zero: one bad minibatch must not turn every weight into NaN before
     the host has seen it. The recorded norm stays non-finite, and the health check stops the run.
     """
     norm = torch.linalg.vector_norm(g)
-    g.mul_((max_norm / (norm + 1e-6)).clamp(max=1.0)).nan_to_num_(0.0, 0.0, 0.0)
+    # g / max(1, |g| / max_norm)
+    g.div_((norm / max_norm).clamp(min=1.0)).nan_to_num_(0.0, 0.0, 0.0)
     return norm
 
 
 def make_optimizer(policy: Policy, config: Config) -> torch.optim.Adam:
     """Adam on the one vector theta; one kernel per step where the device has a fused one."""
-    fused = policy.theta.device.type in ("cpu", "cuda")
+    fused = config.fused and policy.theta.device.type in ("cpu", "cuda")
     return torch.optim.Adam([policy.theta], lr=config.lr, eps=config.adam_eps, fused=fused)
 
 
@@ -71,6 +72,8 @@ def permutations(rng: np.random.Generator, rows: int, epochs: int) -> NDArray[np
 
 class PlainUpdate:
     """All epochs over one rollout, with autograd."""
+
+    loss = staticmethod(loss)
 
     def __init__(
         self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config, world: World | None = None
@@ -98,7 +101,7 @@ class PlainUpdate:
     def minibatch(self, rows: Tensor) -> dict[str, Tensor]:
         """One step of Adam."""
         theta = self.policy.theta
-        total, signals = loss(self.policy, rows, self.config)
+        total, signals = self.loss(self.policy, rows, self.config)
         (g,) = torch.autograd.grad(total, theta)
         self.world.average(g)
         signals["grad_norm"] = clip_gradient(g, self.config.max_grad_norm)

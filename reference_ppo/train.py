@@ -81,6 +81,12 @@ class Trainer:
         config = self.config
         if config.update == "plain":
             return PlainUpdate(self.policy, self.optimizer, config, self.world)
+        if config.update == "analytic":
+            from reference_ppo.analytic import AnalyticUpdate
+
+            if self.policy.spec.discrete:
+                raise UsageError("the analytic update is for continuous actions; use plain")
+            return AnalyticUpdate(self.policy, self.optimizer, config, self.world)
         if self.world.size > 1:
             raise UsageError(f"the {config.update} update runs in a single process")
         if config.update == "compiled":

@@ -149,6 +149,7 @@ def main() -> None:
     config = Config(seed=seed, total_steps=steps, num_envs=envs)
     run = {
         "plain": lambda: ours(config),
+        "analytic": lambda: ours(replace(config, update="analytic")),
         "compiled": lambda: ours(replace(config, update="compiled")),
         "numpy": lambda: ours(replace(config, update="numpy")),
         "stable-baselines3": lambda: stable_baselines3(config),

@@ -43,6 +43,7 @@ from npudoctor.pairing.table import DriverRelation, Relation, Tables
 from npudoctor.pairing.versions import package, public, same_series, vendor
 
 __all__ = [
+    "ASK_HOST",
     "Absent",
     "CannInstall",
     "Check",
@@ -103,6 +104,16 @@ __all__ = [
     "vendor",
     "with_effects",
 ]
+
+
+ASK_HOST = Fix(
+    Text(
+        "where you do not run the host (rented machine, container): send a recording to whoever does, "
+        "or take another machine",
+        "如果主机不归你管理（租用的机器、容器）：把录制文件发给管理方，或换一台机器",
+    ),
+    ("npudoctor check --record machine.json",),
+)
 
 
 class Skip(Exception):

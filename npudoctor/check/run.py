@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
+from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
@@ -31,6 +33,13 @@ _HERE = Text(
     "此处没有昇腾（Ascend）NPU：本机无法运行 NPU 程序",
 )
 _BROKEN = Text("not ready: fix {code} first ({title})", "尚不可用：请先修复 {code}（{title}）")
+_NOT_POSIX = Text(
+    "an NPU machine runs Linux: there is nothing to look at here", "NPU 机器运行 Linux：本机没有可检查的内容"
+)
+_RECORD_THERE = Text(
+    "record that machine with: npudoctor check --record FILE, and replay the file here",
+    "在那台机器上用 npudoctor check --record FILE 录制，然后在这里回放",
+)
 _SMOKE = Text("npudoctor smoke-test", "npudoctor smoke-test（端到端试跑）")
 _AGAIN = Text(
     "apply the first fix, then run npudoctor check again", "先执行第一条修复，然后重新运行 npudoctor check"
@@ -85,8 +94,10 @@ def observed(
     """The facts about the running machine; with `record`, its redacted observations go to that file.
 
     Raises:
-        UserError: the record cannot be written.
+        UserError: the record cannot be written, or this is no POSIX system.
     """
+    if os.name != "posix":
+        raise UserError(_NOT_POSIX, _RECORD_THERE)
     from npudoctor.machine.host import RecordingHost
     from npudoctor.machine.live import LiveHost
 

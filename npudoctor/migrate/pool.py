@@ -51,12 +51,16 @@ def in_workers(
     broken: list[Entry] = []
     with _pool(job, workers) as pool:
         futures = {pool.submit(_run_chunk, work, chunk): chunk for chunk in _chunks(entries)}
-        for future in as_completed(futures):
-            try:
-                _collect(future.result(), crashed, done)
-                advance(len(futures[future]))
-            except BrokenProcessPool:
-                broken.extend(futures[future])
+        try:
+            for future in as_completed(futures):
+                try:
+                    _collect(future.result(), crashed, done)
+                    advance(len(futures[future]))
+                except BrokenProcessPool:
+                    broken.extend(futures[future])
+        except BaseException:  # Ctrl-C: what has not begun is not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for entry in broken:
         _alone(work, entry, job, crashed, done)
         advance(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npudoctor import tables
-from npudoctor.core.finding import Finding, Fix, Place, Severity
+from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
 
 VALIDATION_FILES = ("torch/distributions/",)
@@ -43,6 +43,19 @@ _LIMIT_FIX = Text(
     "use a type or operator that the chip has (usually float32); --strict stops at the first one",
     "改用芯片支持的类型或算子（通常为 float32）；--strict 会在第一处停止",
 )
+MANY = 32
+_UPLOADS = Text(
+    "{lines} lines copy a host tensor to the device again and again, {times} times in all",
+    "有 {lines} 行反复将主机张量拷贝到设备，共 {times} 次",
+)
+_UPLOADS_CAUSE = Text(
+    "on an NPU each blocking copy to the device waits for everything queued before it",
+    "在 NPU 上，每次阻塞式上行拷贝都会等待此前排队的全部任务",
+)
+_UPLOADS_FIX = Text(
+    "keep the rollout in host memory and move one packed batch; or pin the source and pass non_blocking=True",
+    "将采样数据保存在主机内存，打包后一次性搬运；或对源张量锁页并传入 non_blocking=True",
+)
 _COMPILE = Text("torch.compile was asked for {times} times", "程序请求了 {times} 次 torch.compile")
 _COMPILE_CAUSE = Text(
     "the simulated NPU has no code generator; the model ran as it is, so kernels are those of eager mode",
@@ -66,6 +79,9 @@ def findings(summary: dict[str, Any], outcome: Any) -> tuple[Finding, ...]:
     found.extend(_limits(summary))
     if summary["notes"].get("torch.compile"):
         found.append(_compiled(summary["notes"]["torch.compile"]))
+    repeated = _uploads(summary)
+    if repeated is not None:
+        found.append(repeated)
     hidden = _validation(summary)
     if hidden is not None:
         found.append(hidden)
@@ -92,6 +108,22 @@ def _limits(summary: dict[str, Any]) -> list[Finding]:
             fixes=(Fix(_LIMIT_FIX),), sources=(row["source_url"],) if row else (),
         ))
     return found
+
+
+def _uploads(summary: dict[str, Any]) -> Finding | None:
+    """Lines that make tensors on the host and copy them to the device over and over."""
+    lines = sorted((e for e in summary["lines"] if e["h2d"] >= MANY), key=lambda e: -e["h2d"])
+    if not lines:
+        return None
+    evidence = tuple(
+        Evidence(f"{e['path']}:{e['line']}", f"{e['h2d']} x {e['h2d_bytes'] // e['h2d']} bytes: {e['text']}")
+        for e in lines[:5]
+    )
+    return Finding(
+        "NPU408", "repeated-small-uploads", Severity.NOTE, _UPLOADS, _UPLOADS_CAUSE, evidence=evidence,
+        params={"times": sum(e["h2d"] for e in lines), "lines": len(lines)}, fixes=(Fix(_UPLOADS_FIX),),
+        sources=("https://github.com/Ascend/pytorch",),
+    )
 
 
 def _compiled(times: int) -> Finding:

@@ -87,8 +87,8 @@ _TRANSFERS_CAUSE = Text(
     "每个向量步只需一次打包拷贝；多出的每一次都是一次同步",
 )
 _ALARM = Text(
-    "update {update}; the rule and its measured thresholds are in docs/ppo_health.md",
-    "第 {update} 次更新；规则及其实测阈值见 docs/ppo_health.md",
+    "update {update}; the rule and its measured thresholds are in reference_ppo/health/rules.py",
+    "第 {update} 次更新；规则及其实测阈值见 reference_ppo/health/rules.py",
 )
 _DEVICE = Text("asked for {wanted}, trained on {found}", "要求 {wanted}，实际在 {found} 上训练")
 _DEVICE_CAUSE = Text(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from reference_ppo import analytic
 from reference_ppo.by_hand import NumpyUpdate
 from reference_ppo.compiled import make_step
 from reference_ppo.config import Config
@@ -67,6 +68,29 @@ def test_functional_step_equals_the_plain_minibatch() -> None:
     torch.testing.assert_close(copies[2], state["exp_avg_sq"], rtol=1e-4, atol=1e-9)
     assert float(copies[3]) == float(state["step"])
     torch.testing.assert_close(seen["grad_norm"], expected["grad_norm"], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{}, {"entropy_coef": 0.0}, {"recurrent": True}])
+def test_analytic_form(changes: dict) -> None:
+    plain, health = after(replace(SMALL, **changes))
+    ours, ours_health = after(replace(SMALL, update="analytic", **changes))
+    assert ours == pytest.approx(plain, abs=2e-5)
+    for key in ("approx_kl", "entropy", "value_loss", "policy_loss", "grad_norm"):
+        assert ours_health[key] == pytest.approx(health[key], rel=2e-3, abs=1e-5), key
+
+
+def test_analytic_gradient_with_clipped_ratios() -> None:
+    trainer = Trainer(SMALL)
+    trainer.iteration()
+    trainer.buffer.log_p += (
+        np.random.default_rng(0).normal(0, 0.3, trainer.buffer.log_p.shape).astype(np.float32)
+    )
+    rows = trainer.policy.batch(trainer.buffer, [])
+    gradients = []
+    for form in (loss, analytic.loss):
+        total, _ = form(trainer.policy, rows, SMALL)
+        gradients.append(torch.autograd.grad(total, trainer.policy.theta)[0])
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=2e-6)
 
 
 @pytest.mark.slow

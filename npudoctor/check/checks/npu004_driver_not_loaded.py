@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npudoctor.check.api import (
+    ASK_HOST,
     Check,
     Finding,
     Fix,
@@ -57,6 +58,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
+            ASK_HOST,
         ),
         evidence=(
             evidence(modules.place, "drv_*, asdrv_*: -"),

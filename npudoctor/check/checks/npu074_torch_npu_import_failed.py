@@ -244,6 +244,7 @@ CHECK = Check(
         "NPU071",
         "NPU072",
         "NPU073",
+        "NPU089",
     ),
     sources=("https://github.com/Ascend/pytorch/blob/master/docs/zh/installation_guide/faq.md",),
 )

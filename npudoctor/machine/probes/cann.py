@@ -28,12 +28,16 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Cann:
         else (unclear or unseen or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
     )
     home = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
+    opp_path = environ.get("ASCEND_OPP_PATH", "").rstrip("/")
+    opp = host.stat(opp_path) if opp_path else None
     return Cann(
         installs=found,
         nnal=_nnal(host, environ, known["driver"].root),
         on_library_path=_homes_on_path(host, known["env"], libraries, installs),
         stub_paths=tuple(p for p in libraries if p.rstrip("/").endswith(("/devlib", "/stub", "/stubs"))),
         home_exists=host.stat(home).ok if home else None,
+        opp_exists=opp.ok if opp else None,
+        opp_home=posixpath.dirname(str(opp.data.get("real", ""))) if opp and opp.ok else "",
         hal_elsewhere=_hal_on_path(host, libraries),
     )
 

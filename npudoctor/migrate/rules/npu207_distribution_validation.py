@@ -61,6 +61,8 @@ _CHECK = Message(
     Severity.NOTE,
     _MESSAGE.sources,
 )
+# Never one without the other: validation goes only together with the check of the same file.
+_GROUP = "validation"
 _ERROR = "the loss of this update is not finite: the policy has diverged or an input is invalid"
 
 
@@ -116,7 +118,7 @@ def _switch_off(ctx: ModuleContext, construction: Construction) -> tuple[Edit, .
     _, end = ctx.span(call)
     if not arguments or ctx.source[last : end - 1].strip() not in ("", ","):
         return ()
-    return (Edit(last, last, ", validate_args=False"),)
+    return (Edit(last, last, ", validate_args=False", _GROUP),)
 
 
 def _finite_check(ctx: ModuleContext, place: Place) -> Edit | None:
@@ -128,7 +130,7 @@ def _finite_check(ctx: ModuleContext, place: Place) -> Edit | None:
     lines = (
         f'{indent}if not {torch}.isfinite({place.loss}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
     )
-    return Edit(end, end, ("\n" + lines[:-1]) if missing else lines)
+    return Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP)
 
 
 RULE = Rule(

@@ -68,6 +68,10 @@ def check_factories_and_likes() -> None:
     assert torch.empty_like(device, device="cpu").device.type == "cpu"
 
 
+def check_sparse_tensors_are_refused() -> None:
+    fails(torch.eye(3, device="npu").to_sparse, NotImplementedError, "no sparse tensors")
+
+
 def check_pinned_memory() -> None:
     host = torch.randn(4)
     pinned = host.pin_memory()
