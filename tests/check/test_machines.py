@@ -188,3 +188,11 @@ def test_what_is_newer_than_the_tables_is_no_fault(place: str, text: str) -> Non
     )
     assert not [f for f in said["findings"] if f["severity"] != "note"], codes(said["findings"])
     assert said["exit_code"] == 0
+
+
+def test_the_firmware_speaks_where_the_driver_is_silent() -> None:
+    base = "910b-host-firmware-newer-than-driver"
+    old = {"kind": "read", "target": "/usr/local/Ascend/driver/version.info", "text": "Version=22.0.4\n"}
+    first = verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"][0]
+    assert first["code"] == "NPU007"
+    assert "firmware/version.info" in first["cause"]
