@@ -17,6 +17,7 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     is_simulator_name,
     literals,
@@ -190,6 +191,8 @@ def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: A
         new = ctx.text(inner.value) + api.target[len("torch") :]
         return [Edit(start, ctx.span(node)[1], new)]
     group = f"api{start}"
+    if ctx.settings.portable and not can_pick(ctx):
+        return []
     if ctx.settings.portable:
         edits = [Edit(start, end, "accelerator_module", group)]
     else:
