@@ -56,6 +56,12 @@ def test_standard_input(run_cli: Any) -> None:
     assert report["findings"][0]["place"] == {"path": "-", "line": 2}
 
 
+def test_a_code_in_a_log_is_translated(run_cli: Any) -> None:
+    report = run(run_cli, "-", stdin="NPU function error: A(), error code is 507024\n")
+    assert "507024 means: the operator is being removed" in report["findings"][0]["cause"]
+    assert report["findings"][0]["fixes"][0]["commands"] == ["npudoctor explain 507024"]
+
+
 def test_nothing_known(run_cli: Any, tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     log.write_text("epoch 1 loss 0.3\n" * 50)
