@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 
 from npudoctor.migrate.walk import shown
 
@@ -19,7 +18,7 @@ def unified(path: str, old: bytes, new: bytes) -> bytes:
     # A tab ends a name with spaces, as git has it.
     name = (shown(path) + ("\t" if " " in path else "")).encode("utf-8")
     parts = [b"--- a/" + name + b"\n", b"+++ b/" + name + b"\n"]
-    for group in _groups(before, after):
+    for group in _Whole(before, after).get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         parts.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))
         for tag, i, j, k, m in group:
@@ -31,20 +30,27 @@ def unified(path: str, old: bytes, new: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _groups(before: list[bytes], after: list[bytes]) -> Iterator[list[tuple[str, int, int, int, int]]]:
-    """Hunks of `difflib`, looked for only between the equal ends of the two files."""
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    start, end = max(0, head - CONTEXT), max(0, tail - CONTEXT)
-    a, b = before[start : len(before) - end], after[start : len(after) - end]
-    # Its short cut for frequent lines (blank ones) makes untidy hunks; only very long files need it.
-    matcher = difflib.SequenceMatcher(None, a, b, autojunk=len(a) > MANY_LINES)
-    for group in matcher.get_grouped_opcodes(CONTEXT):
-        yield [(tag, i + start, j + start, k + start, m + start) for tag, i, j, k, m in group]
+class _Whole(difflib.SequenceMatcher):
+    """Opcodes of two whole files, looked for only between their equal ends (the search is slow)."""
+
+    def __init__(self, before: list[bytes], after: list[bytes]) -> None:
+        head = 0
+        while head < min(len(before), len(after)) and before[head] == after[head]:
+            head += 1
+        tail = 0
+        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+            tail += 1
+        self._head = head
+        self._ends = (len(before) - tail, len(before), len(after) - tail, len(after))
+        middle = before[head : len(before) - tail], after[head : len(after) - tail]
+        # The short cut for frequent lines (blank ones) makes untidy hunks; only very long files need it.
+        super().__init__(None, *middle, autojunk=len(middle[0]) > MANY_LINES)
+
+    def get_opcodes(self) -> list[tuple[str, int, int, int, int]]:  # type: ignore[override]
+        """As the base class has it, for the whole files."""
+        by = self._head
+        inner = [(tag, i + by, j + by, k + by, m + by) for tag, i, j, k, m in super().get_opcodes()]
+        return [("equal", 0, by, 0, by), *inner, ("equal", *self._ends)]
 
 
 def _range(start: int, stop: int) -> bytes:
