@@ -24,7 +24,8 @@ def simulate(environments: int, steps: int) -> dict[str, float]:
     command = [
         sys.executable, "-m", "npudoctor", "simulate", "--json", "-m", "reference_ppo", "--device", "npu",
         "--num-envs", str(environments), "--total-steps", str(steps), "--rollout-steps", "512",
-        "--minibatch", "128", "--quiet", "--threads", "1", "--eval-every", "100000000", "--eval-episodes", "1",
+        "--minibatch", "128", "--quiet", "--threads", "1", "--eval-every", "100000000",
+        "--eval-episodes", "1",
     ]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)

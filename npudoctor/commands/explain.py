@@ -44,6 +44,7 @@ _UNITS = (
     "npudoctor.migrate.rules",
     "npudoctor.migrate.idioms",
     "npudoctor.profile.bounds",
+    "npudoctor.simulate.rules",
     "npudoctor.smoke_test.stages",
     "npudoctor.export.rules",
 )
