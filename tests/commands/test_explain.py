@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from npudoctor.commands.explain import _UNITS, _unit_page
+
 LOGS = Path(__file__).resolve().parents[2] / "fixtures" / "logs"
 CASES = sorted(LOGS.glob("*.json"))
 
@@ -83,6 +85,30 @@ def test_code_pages(code: str, run_cli: Any) -> None:
     done = run_cli("explain", code)
     assert done.returncode == 0, done.stderr
     assert "cause" in done.stdout
+
+
+@pytest.mark.parametrize("package", _UNITS)
+def test_every_unit_has_a_page(package: str) -> None:
+    import importlib
+    import pkgutil
+
+    names = [m.name for m in pkgutil.iter_modules(importlib.import_module(package).__path__)]
+    codes = [name.split("_")[0] for name in names if name.startswith("npu") and name[3:6].isdigit()]
+    assert codes
+    for code in codes:
+        page = _unit_page(code)
+        assert page is not None, code
+        assert page.blocks[0].title.en.startswith(code.upper())
+
+
+def test_closed_standard_input_is_one_sentence() -> None:
+    import subprocess
+    import sys
+
+    line = f'"{sys.executable}" -m npudoctor explain - <&-'
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=LOGS.parents[1], check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("npudoctor: ")
 
 
 def test_unknown_code_is_unknown_not_wrong(run_cli: Any) -> None:
