@@ -40,9 +40,7 @@ def python_with_sb3() -> str | None:
         subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", str(folder)], check=True)
     # --no-deps: nothing may replace the torch under test; pandas is what it needs beyond that.
     for arguments in (["--no-deps", f"{SB3}=={VERSION}"], ["pandas", "cloudpickle"]):
-        if subprocess.run(
-            [str(python), "-m", "pip", "install", "-q", *arguments], capture_output=True
-        ).returncode:
+        if not succeeds(str(python), "-m", "pip", "install", "-q", *arguments):
             return None
     return str(python)
 
