@@ -102,7 +102,8 @@ def main() -> None:
         print(f"trace: {size:.0f} MB, written in {time.perf_counter() - started:.0f} s")
         events, seconds, peak = measure(READ, path)
         print(
-            f"npudoctor profile: {events} intervals, {seconds:.1f} s, {size / seconds:.0f} MB/s, peak {peak:.0f} MB"
+            f"npudoctor profile: {events} intervals, {seconds:.1f} s, {size / seconds:.0f} MB/s, "
+            f"peak {peak:.0f} MB"
         )
         if not options.no_baseline:
             _, base_s, base_peak = measure(LOAD, path)

@@ -31,6 +31,7 @@ from npudoctor.machine.facts import (
     Leaf,
     Machine,
     Node,
+    NotRecorded,
     TimedOut,
     Unknown,
     VersionInfo,
@@ -42,6 +43,7 @@ from npudoctor.pairing.table import DriverRelation, Relation, Tables
 from npudoctor.pairing.versions import package, public, same_series, vendor
 
 __all__ = [
+    "ASK_HOST",
     "Absent",
     "CannInstall",
     "Check",
@@ -55,6 +57,7 @@ __all__ = [
     "Leaf",
     "Machine",
     "Node",
+    "NotRecorded",
     "Place",
     "Relation",
     "Severity",
@@ -74,6 +77,7 @@ __all__ = [
     "device_ids",
     "device_works",
     "driver_relation",
+    "driver_seen",
     "evidence",
     "families",
     "flagged_variables",
@@ -88,6 +92,7 @@ __all__ = [
     "public",
     "python_limit",
     "python_minor",
+    "refused_nodes",
     "relation_to",
     "same_series",
     "seen_hardware",
@@ -100,6 +105,16 @@ __all__ = [
     "vendor",
     "with_effects",
 ]
+
+
+ASK_HOST = Fix(
+    Text(
+        "where you do not run the host (rented machine, container): send a recording to whoever does, "
+        "or take another machine",
+        "如果主机不归你管理（租用的机器、容器）：把录制文件发给管理方，或换一台机器",
+    ),
+    ("npudoctor check --record machine.json",),
+)
 
 
 class Skip(Exception):
@@ -212,3 +227,26 @@ def device_works(machine: Machine) -> bool:
     """Whether the compute probe ran and every visible device gave the right sum."""
     run = value(machine.probes.compute)
     return bool(run is not None and run.available and run.results and set(run.results) == {"ok"})
+
+
+def refused_nodes(machine: Machine, error: str) -> tuple[Node, ...]:
+    """The nodes that open(2) refused with this errno; none where the device computes regardless.
+
+    Nodes that only some tools use (`devmm_svm_agent`, `dvpp_cmdlist`) do not count alone.
+    """
+    refused = [n for n in value(machine.nodes, ()) if n.opened == error]
+    needed = [n for n in refused if not n.path.endswith(("_agent", "dvpp_cmdlist"))]
+    return () if device_works(machine) or not needed else tuple(refused)
+
+
+def driver_seen(machine: Machine) -> tuple[VersionInfo, str] | None:
+    """The driver by its own file, else the version that npu-smi's header states, and the place of it.
+
+    Containers often lack the file; the header declares no ranges.
+    """
+    if isinstance(machine.driver.info, Known):
+        return machine.driver.info.value, machine.driver.info.place
+    smi = value(machine.npu_smi.info)
+    if smi is not None and smi.driver_version:
+        return VersionInfo(smi.driver_version, {}), "npu-smi info"
+    return None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
+from npudoctor.check.unexplained import explained
+from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
@@ -30,6 +34,13 @@ _HERE = Text(
     "此处没有昇腾（Ascend）NPU：本机无法运行 NPU 程序",
 )
 _BROKEN = Text("not ready: fix {code} first ({title})", "尚不可用：请先修复 {code}（{title}）")
+_NOT_POSIX = Text(
+    "an NPU machine runs Linux: there is nothing to look at here", "NPU 机器运行 Linux：本机没有可检查的内容"
+)
+_RECORD_THERE = Text(
+    "record that machine with: npudoctor check --record FILE, and replay the file here",
+    "在那台机器上用 npudoctor check --record FILE 录制，然后在这里回放",
+)
 _SMOKE = Text("npudoctor smoke-test", "npudoctor smoke-test（端到端试跑）")
 _AGAIN = Text(
     "apply the first fix, then run npudoctor check again", "先执行第一条修复，然后重新运行 npudoctor check"
@@ -49,7 +60,7 @@ def report(
     """
     units = {code: check for code, check in all_checks().items() if code not in ignore}
     found = diagnose(machine, tables, units)
-    findings = found.findings
+    findings = explained(found.findings, machine)
     verdict, params = _verdict(found, findings, lang)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(
@@ -78,17 +89,21 @@ def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[s
     return (_FINE_UNPROVED if found.not_checked else _FINE), params
 
 
-def observed(settings: Settings, record: Path | None = None) -> Machine:
+def observed(
+    settings: Settings, record: Path | None = None, advance: Callable[[int], None] = lambda steps: None
+) -> Machine:
     """The facts about the running machine; with `record`, its redacted observations go to that file.
 
     Raises:
-        UserError: the record cannot be written.
+        UserError: the record cannot be written, or this is no POSIX system.
     """
+    if os.name != "posix":
+        raise UserError(_NOT_POSIX, _RECORD_THERE)
     from npudoctor.machine.host import RecordingHost
     from npudoctor.machine.live import LiveHost
 
     host = RecordingHost(LiveHost())
-    machine = collect(host, settings)
+    machine = collect(host, settings, advance)
     if record is not None:
         from npudoctor.machine import bundle, redact
 

@@ -86,10 +86,11 @@ def COMMAND(
     from npudoctor.migrate.summary import Intent
 
     config = _config(path, chosen)
+    session = _spoken(session, config)
     tree = walk.walk(path, config, leave_out=copy_to)
     outcome, settings, target = _work(session, tree, config, jobs)
     if diff:
-        return _diff(session, outcome)
+        return _diff(session, outcome, Intent(str(path), False, settings, target, False))
     refused = _write(outcome, check, copy_to)
     intent = Intent(str(path), not check, settings, target, copy_to is not None)
     return _report(session, outcome, refused, intent)
@@ -104,6 +105,13 @@ def _config(path: Path, chosen: dict[str, Any]) -> Config:
         _known(chosen[name])
     loaded = config.load(path)
     return loaded.override(**chosen)
+
+
+def _spoken(session: Session, config: Config) -> Session:
+    """The project's language, unless one was asked for on the command line."""
+    context = click.get_current_context()
+    asked = any(c.params.get("lang") for c in (context, context.find_root()))
+    return session if asked or config.lang is None else replace(session, lang=config.lang)
 
 
 def _known(codes: tuple[str, ...]) -> None:
@@ -152,12 +160,16 @@ def _report(
     return report.exit_code()
 
 
-def _diff(session: Session, outcome: TreeOutcome) -> Exit:
+def _diff(session: Session, outcome: TreeOutcome, intent: Intent) -> Exit:
+    """The patch alone on standard output; what it leaves out is one sentence on standard error."""
+    from npudoctor.migrate import summary
     from npudoctor.migrate.diff import unified
     from npudoctor.report.diff import emit_diff
 
     parts = [unified(f.entry.path, f.before, f.after or b"") for f in outcome.changed]
     emit_diff(session, b"".join(parts))
+    report = summary.report_of(outcome, summary.changes_of(outcome, (), intent.written), intent)
+    session.note(report.verdict, report.params)
     return Exit.FINDINGS if parts else Exit.OK
 
 

@@ -64,7 +64,7 @@ def COMMAND(
     query = Query(**given, chip=None if chip is None else _chip(chip))
     facts: tuple[Fact, ...] = ()
     data = load(table)
-    if not given:
+    if not given and query.chip is None:
         found = here.parts_of(observed(Settings(run_probes=False, packages=package_names())))
         query = here.query_of(found, query.chip)
         facts = tuple(Fact(f"here.{p.name}", _HERE, f"{p.name} {p.version}", p.place) for p in found)

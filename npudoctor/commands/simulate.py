@@ -38,7 +38,22 @@ _NOTHING = Text("give a script, or -m and a module name", "请给出脚本，或
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("simulate", cls=Command, help_text=_HELP, context_settings={"allow_interspersed_args": False})
+class Runner(Command):
+    """A command whose options end where the program begins, as with `python -m module options`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {name for param in self.params if isinstance(param, click.Option) and not param.is_flag
+                  for name in param.opts}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            if args[place] == "-m":
+                args = [*args[: place + 2], "--", *args[place + 2 :]]
+                break
+            place += 2 if args[place] in valued else 1
+        return super().parse_args(ctx, args)
+
+
+@click.command("simulate", cls=Runner, help_text=_HELP, context_settings={"allow_interspersed_args": False})
 @option("-m", "module", metavar="MODULE",
         help=Text("Run a module as `python -m` does.", "像 `python -m` 一样运行模块。"))
 @option("--devices", type=click.IntRange(1, 64), default=1,
@@ -92,6 +107,7 @@ def _run(
     from npudoctor.simulate import backend, runner
 
     program, arguments = (module, target) if module is not None else (target[0], target[1:])
+    runner.find(program, module=module is not None)
     with ExitStack() as stack:
         recorder = backend.activate(options)
         stack.callback(backend.deactivate)

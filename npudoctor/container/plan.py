@@ -206,7 +206,7 @@ def _finding(
     fixes: tuple[Fix, ...] = (),
     place: str = "",
 ) -> Finding:
-    seen = (Evidence(place, "not there"),) if place else ()
+    seen = (Evidence(place, "ENOENT"),) if place else ()
     return Finding(
         code,
         slug,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from npudoctor.core.registry import unit_modules
@@ -38,10 +38,11 @@ def all_probes() -> tuple[Probe, ...]:
     return tuple(ordered)
 
 
-def collect(host: Host, settings: Settings) -> Machine:
-    """The facts about the machine behind `host`."""
+def collect(host: Host, settings: Settings, advance: Callable[[int], None] = lambda steps: None) -> Machine:
+    """The facts about the machine behind `host`; `advance(1)` is called after each probe."""
     found: dict[str, Any] = {}
     for probe in all_probes():
         known: Mapping[str, Any] = {name: found[name] for name in probe.after}
         found[probe.field] = probe.collect(host, settings, known)
+        advance(1)
     return Machine(**found)

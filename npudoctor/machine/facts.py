@@ -61,7 +61,7 @@ class NotRecorded(Unknown):
 
 
 Leaf = Union[Known[T], Absent, Unknown]
-NOT_ASKED = NotRecorded("", "not asked")
+NOT_ASKED = NotRecorded("", "not-recorded")
 
 
 def value(leaf: Leaf[T], default: Any = None) -> Any:
@@ -260,6 +260,8 @@ class Cann:
     on_library_path: Leaf[tuple[str, ...]] = NOT_ASKED  # homes whose lib64 is on LD_LIBRARY_PATH, in order
     stub_paths: tuple[str, ...] = ()  # devlib / stub folders on LD_LIBRARY_PATH
     home_exists: bool | None = None  # whether ASCEND_HOME_PATH, if set, is there
+    opp_exists: bool | None = None  # whether ASCEND_OPP_PATH, if set, is there
+    opp_home: str = ""  # real folder above ASCEND_OPP_PATH
     hal_elsewhere: bool | None = None  # the linker finds libascend_hal.so by LD_LIBRARY_PATH
 
     def active(self) -> CannInstall | None:

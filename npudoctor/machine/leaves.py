@@ -26,9 +26,9 @@ def failed(seen: Observation, place: str = "") -> Leaf[Any]:
     if seen.error in ABSENT_ERRORS:
         return Absent(place)
     if seen.error == NOT_RECORDED:
-        return NotRecorded(place, "not recorded")
+        return NotRecorded(place, NOT_RECORDED)
     if seen.error == TIMEOUT:
-        return TimedOut(place, "no answer in time")
+        return TimedOut(place, TIMEOUT)
     if seen.error in DENIED_ERRORS:
         return Denied(place, seen.error)
     return Unknown(place, seen.error)

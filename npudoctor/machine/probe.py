@@ -24,7 +24,7 @@ class Settings:
 
     python: str = sys.executable
     run_probes: bool = True
-    timeout_s: float = 60.0
+    timeout_s: float = 120.0
     smi_timeout_s: float = 15.0
     packages: tuple[str, ...] = ()
 

@@ -64,23 +64,28 @@ class ReplayHost:
             names.add(name)
 
     def read(self, path: str) -> Observation:
-        return self._answer("read", self._resolve(path))
+        return self._as(path, self._answer("read", self._resolve(path)))
 
     def list(self, path: str) -> Observation:
-        path = self._links.get(path, self._resolve(path.rstrip("/") or "/"))
-        if self._closed and ("list", path) not in self._known and path in self._tree():
-            return Observation("list", path, sorted(self._tree()[path]))
-        return self._answer("list", path)
+        real = self._links.get(path, self._resolve(path.rstrip("/") or "/"))
+        if self._closed and ("list", real) not in self._known and real in self._tree():
+            return Observation("list", path, sorted(self._tree()[real]))
+        return self._as(path, self._answer("list", real))
 
     def stat(self, path: str) -> Observation:
-        path = self._resolve(path)
-        if self._closed and ("stat", path) not in self._known:
-            if path in self._tree() or ("list", path) in self._known:
-                return Observation("stat", path, {**_DIR, "real": path})
-            known = self._known.get(("read", path))
+        real = self._resolve(path)
+        if self._closed and ("stat", real) not in self._known:
+            if real in self._tree() or ("list", real) in self._known:
+                return Observation("stat", path, {**_DIR, "real": real})
+            known = self._known.get(("read", real))
             if known is not None and known.error not in ("ENOENT", "ENOTDIR"):
-                return Observation("stat", path, {**_FILE, "real": path})
-        return self._answer("stat", path)
+                return Observation("stat", path, {**_FILE, "real": real})
+        return self._as(path, self._answer("stat", real))
+
+    @staticmethod
+    def _as(path: str, seen: Observation) -> Observation:
+        """The answer under the name that was asked for."""
+        return seen if seen.target == path else Observation(seen.kind, path, seen.data, seen.error)
 
     def open_rw(self, paths: Sequence[str]) -> Mapping[str, Observation]:
         return {path: self._open(path) for path in paths}

@@ -135,8 +135,6 @@ class _Run:
             if not chosen:
                 return self._finish(ctx, proposed)
             new = self._apply(ctx.source, chosen)
-            if new is None:
-                return problem(self.first, self.path, UNSTABLE, "a comment would be lost")
             ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
         reason = f"not stable after {self.settings.max_rounds} rounds"
         return problem(self.first, self.path, UNSTABLE, reason)
@@ -158,7 +156,7 @@ class _Run:
 
     def _choose(self, ctx: ModuleContext, proposed: list[tuple[Rule, Change]]) -> list[tuple[Rule, Change]]:
         """What is applied in this round, with what follows from it."""
-        able = [(r, c) for r, c in proposed if self._may_apply(c)]
+        able = [(r, c) for r, c in proposed if self._may_apply(c) and not _drops_comment(ctx.source, c)]
         taken = {id(c) for c in splice.choose([c for _, c in able])}
         chosen = [(r, c) for r, c in able if id(c) in taken]
         for rule in self.rules:
@@ -184,10 +182,8 @@ class _Run:
             return False
         return change.safety is Safety.SAFE or self.settings.unsafe
 
-    def _apply(self, source: str, chosen: list[tuple[Rule, Change]]) -> str | None:
+    def _apply(self, source: str, chosen: list[tuple[Rule, Change]]) -> str:
         edits = [e for _, c in chosen for e in c.edits]
-        if any(_loses_comment(source, e) for e in edits):
-            return None
         for rule, change in chosen:
             place = (self.map.back(change.start), self.map.back(change.end))
             self.applied.append((rule, change, place, self._old_edits(change)))
@@ -258,10 +254,14 @@ def _settled(rule: Rule, change: Change) -> Change:
     return replace(change, safety=safety)
 
 
-def _loses_comment(source: str, edit: Edit) -> bool:
-    """Whether an edit would drop a comment that it does not write again."""
-    old = source[edit.start : edit.end]
-    return "#" in old and Counter(comments(old)) - Counter(comments(edit.text)) != Counter()
+def _drops_comment(source: str, change: Change) -> bool:
+    """Whether a change would lose a comment; it is then left for a person."""
+    old = [source[e.start : e.end] for e in change.edits]
+    if not any("#" in text for text in old):
+        return False
+    lost = Counter(c for text in old for c in comments(text))
+    lost.subtract(c for edit in change.edits for c in comments(edit.text))
+    return any(count > 0 for count in lost.values())
 
 
 def comments(text: str) -> list[str]:

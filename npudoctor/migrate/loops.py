@@ -30,7 +30,7 @@ _STEP = re.compile(r"num_steps|n_steps|rollout|horizon|max_step|timestep|max_ep_
 class Heat(enum.Enum):
     """How often a place runs, hottest first."""
 
-    STEP = "environment-step"
+    STEP = "step"
     MINIBATCH = "minibatch"
     LOOP = "loop"
     EPOCH = "epoch"

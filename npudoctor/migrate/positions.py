@@ -125,9 +125,14 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
     return Role.DATA if keyword.arg in ("help", "description", "name", "key", "title") else Role.UNKNOWN
 
 
+def last_name(func: ast.expr) -> str:
+    """The last component of a called name."""
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
 def option_name(ctx: ModuleContext, call: ast.Call) -> str | None:
     """Name of the option that an `add_argument`/`click.option`/`field` call declares."""
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    last = last_name(call.func)
     if last in _OPTION_CALLS:
         texts = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         dest = [k.value.value for k in call.keywords if k.arg == "dest" and isinstance(k.value, ast.Constant)]
@@ -161,6 +166,9 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
     if path == "builtins.getattr" and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
+    declares = index == 0 and last_name(call.func) in (*_FIELD_CALLS, "Option", "Argument")
+    if declares and voc.fits(_assigned_name(ctx, call)):  # device: str = typer.Option("cuda")
+        return Role.PRODUCER
     if isinstance(call.func, ast.Attribute):
         method = call.func.attr
         if method in voc.methods and index == 0:
@@ -271,6 +279,8 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
         return Role.COMPARISON
     if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "startswith":
         return Role.COMPARISON
+    if isinstance(holder, ast.Call) and last_name(holder.func) == "Choice":
+        return Role.CHOICES
     if isinstance(holder, (ast.Assign, ast.AnnAssign)):
         targets = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
         names = [name_of_target(t) for t in targets]

@@ -17,10 +17,12 @@ from npudoctor.migrate.problems import problem
 from npudoctor.migrate.settings import Settings
 from npudoctor.migrate.target import Target
 from npudoctor.migrate.tree import FileOutcome, TreeOutcome
+from npudoctor.migrate.view import LineStarts
 from npudoctor.migrate.walk import shown
 from npudoctor.migrate.writer import Refusal
 
 HEATS = ("step", "minibatch", "epoch", "loop", "once")
+LEAD = ("NPU207",)  # by far the largest source of syncs: said first, wherever it stands
 
 _TREE = Text("tree", "目录树")
 _FILES = Text("files", "文件")
@@ -62,13 +64,15 @@ def changes_of(outcome: TreeOutcome, refused: Iterable[Refusal], written: bool) 
     for file in outcome.files:
         path = file.entry.path
         if path in why:
-            items.append(_item(Outcome(problem("NPU194", shown(path), why[path]), False), ""))
+            items.append(_item(Outcome(problem("NPU194", shown(path), why[path]), False), None))
         if file.after is None or path in why:
-            items.extend(_item(o, "") for o in file.result.outcomes if not o.applied)
+            items.extend(_item(o, None) for o in file.result.outcomes if not o.applied)
             continue
         change = _texts(file)
         files.append(change)
-        items.extend(_item(o, change.old) for o in file.result.outcomes)
+        lines = LineStarts(change.old)
+        items.extend(_item(o, lines) for o in file.result.outcomes)
+    items.sort(key=lambda item: item.finding.code not in LEAD)
     return Changes(tuple(items), tuple(files), written)
 
 
@@ -147,21 +151,27 @@ def _extra(
         "edits_by_code": dict(sorted(edits.items())),
         "left_by_code": dict(sorted(Counter(i.finding.code for i in changes.left).items())),
         "syncs": syncs(changes),
+        "lead": [code for code in LEAD if any(i.finding.code == code for i in changes.items)],
         "skipped": skipped,
         "seconds": round(outcome.seconds, 3),
     }
 
 
 def syncs(changes: Changes) -> dict[str, object]:
-    """Syncs found, removed and left, the last two by hotness (the `heat` of an NPU2xx finding)."""
+    """Syncs found, removed and left, the last two by hotness.
+
+    An NPU2xx finding says in `heat` how often its place runs and in `syncs` how many waits it stands for.
+    """
     removed: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for item in changes.items:
         if item.finding.code.startswith("NPU2"):
             heat = str(item.finding.params.get("heat", "loop"))
-            (removed if item.applied else left)[heat] += 1
+            number = item.finding.params.get("syncs", 1)
+            (removed if item.applied else left)[heat] += number if isinstance(number, int) else 1
     found = sum(removed.values()) + sum(left.values())
-    return {"found": found, "removed": dict(sorted(removed.items())), "left": dict(sorted(left.items()))}
+    by_heat = {"removed": dict(sorted((+removed).items())), "left": dict(sorted((+left).items()))}
+    return {"found": found, **by_heat}
 
 
 def _texts(file: FileOutcome) -> FileChange:
@@ -171,21 +181,15 @@ def _texts(file: FileOutcome) -> FileChange:
     return FileChange(shown(file.entry.path), old, new, dict(file.result.edits))
 
 
-def _item(outcome: Outcome, old: str) -> Item:
+def _item(outcome: Outcome, lines: LineStarts | None) -> Item:
     safety = outcome.safety if outcome.edits or outcome.applied else Safety.MANUAL
     edits = tuple(
-        Insertion(_place(outcome.finding, old, edit.start, edit.end), edit.text) for edit in outcome.edits
-    ) if old else ()
+        Insertion(_place(outcome.finding, lines, edit.start, edit.end), edit.text) for edit in outcome.edits
+    ) if lines is not None else ()
     return Item(outcome.finding, outcome.applied, safety, outcome.line, edits)
 
 
-def _place(finding: Finding, text: str, start: int, end: int) -> Place:
+def _place(finding: Finding, lines: LineStarts, start: int, end: int) -> Place:
     path = finding.place.path if finding.place else ""
-    first, last = _position(text, start), _position(text, end)
+    first, last = lines.position(start), lines.position(end)
     return Place(path, first[0], first[1], last[0], last[1])
-
-
-def _position(text: str, offset: int) -> tuple[int, int]:
-    """Line and column, both from 1."""
-    begin = text.rfind("\n", 0, offset) + 1
-    return text.count("\n", 0, offset) + 1, offset - begin + 1

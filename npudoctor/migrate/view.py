@@ -6,6 +6,8 @@ know which language one came from. Every piece remembers where each character st
 
 from __future__ import annotations
 
+import bisect
+import re
 from dataclasses import dataclass, field
 
 
@@ -34,6 +36,22 @@ class Word:
         """`text[start:end]` as a word of its own."""
         begin = self.at[start] if start < len(self.at) else self.begin
         return Word(self.text[start:end], self.at[start:end], self.literal, begin)
+
+
+class LineStarts:
+    """Line and column (both from 1) of an offset; built once per text."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def line(self, offset: int) -> int:
+        """Number of the line that holds `offset`."""
+        return bisect.bisect_right(self._starts, offset)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of `offset`."""
+        line = self.line(offset)
+        return line, offset - self._starts[line - 1] + 1
 
 
 def word_at(text: str, start: int, end: int, literal: bool = True) -> Word:

@@ -34,6 +34,9 @@ _NOT_A_FILE = Text(
 _NO_KIND = Text(
     "{path} is not a file that npudoctor can migrate", "{path} 不是 npudoctor 能够迁移的文件"
 )
+_OURS = Text(
+    "{path} is part of npudoctor's own backup", "{path} 属于 npudoctor 自己的备份"
+)
 _KINDS = Text(
     "it takes Python files, notebooks, shell scripts, Dockerfiles, requirements and "
     "YAML/TOML/JSON/INI files",
@@ -101,6 +104,8 @@ def walk(path: Path, config: Config, leave_out: Path | None = None) -> Tree:
         raise UserError(_NO_PATH, params={"path": shown(str(path))}) from None
     except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
         raise _no_access(path, error) from None
+    if STATE_FOLDER in root.parts:
+        raise UserError(_OURS, params={"path": shown(str(path))})
     if stat.S_ISDIR(mode):
         return _Walker(root, config, leave_out).run()
     if not stat.S_ISREG(mode):

@@ -78,7 +78,8 @@ def render(report: Report, changes: Changes, console: Console, session: Session)
     console.print()
     _edits(changes, console, session)
     _syncs(report.extra.get("syncs"), console, session)
-    _left(changes, console, session)
+    lead = report.extra.get("lead")
+    _left(changes, set(lead) if isinstance(lead, list) else set(), console, session)
     worst = next((s for s in _ORDER[:2] if any(i.finding.severity is s for i in changes.left)), None)
     style = _STYLE[worst] if worst else "bold green"
     console.print(Line(session.tr(report.verdict, report.params), style=style))
@@ -122,15 +123,19 @@ def _syncs(counts: Any, console: Console, session: Session) -> None:
     console.print()
 
 
-def _left(changes: Changes, console: Console, session: Session) -> None:
-    """Items left, by code, the gravest first; notes only as a count unless --verbose."""
+def _left(changes: Changes, lead: set[str], console: Console, session: Session) -> None:
+    """Items left, by code, the gravest first; notes only as a count unless --verbose.
+
+    Codes of `lead` come before everything else, and also when their rewrite was made.
+    """
     groups: dict[tuple[int, str, str], list[Item]] = {}
-    for item in changes.left:
-        groups.setdefault(_kind(item), []).append(item)
+    for item in changes.items:
+        if not item.applied or item.finding.code in lead:
+            groups.setdefault(_kind(item), []).append(item)
     notes: Counter[str] = Counter()
-    for key in sorted(groups):
+    for key in sorted(groups, key=lambda k: (k[1] not in lead, k)):
         severity, code, _ = key
-        if _ORDER[severity] is Severity.NOTE and not session.verbose:
+        if _ORDER[severity] is Severity.NOTE and not session.verbose and code not in lead:
             notes[code] += len(groups[key])
         else:
             _group(groups[key], _ORDER[severity], console, session)

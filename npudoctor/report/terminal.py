@@ -67,7 +67,7 @@ def _finding(finding: Finding, console: Console, session: Session, marks: dict) 
     head = Line(f"{marks[finding.severity]} {finding.code} ", style=_STYLE[finding.severity])
     head.append(session.tr(finding.title, finding.params), style="bold")
     console.print(head)
-    if finding.place is not None:
+    if finding.place is not None and str(finding.place) not in {e.place for e in finding.evidence}:
         _labelled(console, session.tr(_WHERE), str(finding.place))
     for item in finding.evidence if session.verbose else finding.evidence[:3]:
         _labelled(console, session.tr(_WHERE), f"{item.place}: {item.value}")

@@ -7,13 +7,33 @@ Everything computed is the CPU's result; every time printed is an estimate, and 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from npudoctor.simulate.options import Options
 
-__all__ = ["Options", "device"]
+__all__ = ["Options", "device", "phase", "step"]
+
+
+def step(environments: int = 1) -> None:
+    """Say that environment steps ended, where the environment is of no class that is counted by itself.
+
+    Does nothing unless a simulation is active, so it may stay in the program.
+    """
+    _mark("rollout", environments)
+
+
+def phase(name: str) -> None:
+    """Say that what ran since the last mark was phase `name` (`rollout` and `update` come by themselves)."""
+    _mark(name, 0)
+
+
+def _mark(name: str, steps: int) -> None:
+    live = sys.modules.get("npudoctor.simulate.live")
+    if live is not None and live.recorder is not None:
+        live.recorder.mark(name, steps)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any
 
+from npudoctor.simulate import limits
 from npudoctor.simulate.options import Options
 from npudoctor.simulate.support import require
 
@@ -26,8 +27,9 @@ def activate(options: Options) -> Any:
     Raises:
         UserError: torch is missing, too old, or has another backend (see `support.require`).
     """
+    limits.family_of(options.chip)
     require()
-    from npudoctor.simulate import collective, devices, envsteps, limits, live, npu_module, patches, standin
+    from npudoctor.simulate import collective, devices, envsteps, live, npu_module, patches, standin
     from npudoctor.simulate.recorder import Recorder
 
     with _lock:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?!\w)|\bnan\b|\binf\b")
+# A line that names the device it runs on may differ; its words are not compared.
+DEVICE = re.compile(r"(?i)device|cuda|gpu|npu|ascend|nvidia")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def compare_lines(
 def _split(line: str) -> tuple[str, tuple[str, ...]]:
     """The line with its numbers blanked, and the numbers."""
     without_device = re.sub(r"\b(cuda|npu)(:\d+)?\b", "cpu", line)
-    return NUMBER.sub("#", without_device), tuple(NUMBER.findall(without_device))
+    words = "a device" if DEVICE.search(line) else NUMBER.sub("#", without_device)
+    return words, tuple(NUMBER.findall(without_device))
 
 
 def _unstable(mine: Any, second: Any) -> set[Any]:

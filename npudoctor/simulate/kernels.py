@@ -257,6 +257,15 @@ def _split(shape: str) -> Iterable[tuple[str, bool]]:
             yield letter, shape[position + 1 : position + 2] == "="
 
 
+def refusing(name: str) -> Callable[..., Any]:
+    """A kernel for what the simulated device does not hold: sparse tensors."""
+
+    def kernel(*_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{name}: the simulated NPU holds no sparse tensors")
+
+    return kernel
+
+
 def view(overload: Any) -> Callable[..., Any]:
     """A view: PyTorch's CPU kernel works on any device's tensor, the result shares its storage."""
     run = overload._handle.redispatch_boxed

@@ -171,6 +171,22 @@ def is_bf16_supported() -> bool:
     return True
 
 
+def set_autocast_enabled(enabled: bool) -> None:
+    torch.set_autocast_enabled("npu", enabled)
+
+
+def is_autocast_enabled() -> bool:
+    return torch.is_autocast_enabled("npu")
+
+
+def set_autocast_dtype(dtype: torch.dtype) -> None:
+    torch.set_autocast_dtype("npu", dtype)
+
+
+def get_autocast_dtype() -> torch.dtype:
+    return torch.get_autocast_dtype("npu")
+
+
 def set_sync_debug_mode(debug_mode: Any) -> None:
     """Accepted; the simulator reports every sync by line anyway."""
 
@@ -244,7 +260,8 @@ def build(version: str) -> types.ModuleType:
         empty_cache, memory_allocated, max_memory_allocated, reset_peak_memory_stats, mem_get_info,
         memory_stats, memory_summary, get_device_properties, get_device_name, get_rng_state_all,
         set_rng_state_all, seed, get_amp_supported_dtype, is_bf16_supported, set_sync_debug_mode,
-        get_sync_debug_mode, can_device_access_peer,
+        get_sync_debug_mode, can_device_access_peer, set_autocast_enabled, is_autocast_enabled,
+        set_autocast_dtype, get_autocast_dtype,
     )
     given.update({function.__name__: function for function in own})
     given.update(dict.fromkeys(_SWITCHES, ignored))

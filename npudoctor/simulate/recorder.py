@@ -55,6 +55,7 @@ class Recorder:
         self.notes: Counter = Counter()
         self.pending: Counter = Counter()
         self.limits: Counter = Counter()
+        self._paths: dict[tuple, tuple] = {}
 
     # --- positions -------------------------------------------------------------------------
 
@@ -70,7 +71,8 @@ class Recorder:
                 self.classify(code)
             found.append((key, frame.f_lasti))
             frame = frame.f_back
-        return tuple(found)
+        path = tuple(found)
+        return self._paths.setdefault(path, path)  # one object per path, however often it is taken
 
     def position(self, depth: int = 2) -> tuple | None:
         """The innermost position in the user's code, seen from the caller's caller."""

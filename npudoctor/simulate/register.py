@@ -34,6 +34,8 @@ def kernel_for(name: str, overload: Any, on_cpu: bool, current: Callable[[Any], 
     schema = overload._schema
     arguments = schema.arguments
     aliased = [a for a in arguments if a.alias_info is not None]
+    if "sparse" in name:
+        return kernels.refusing(name)
     if name in _NATIVE or torch.Tag.inplace_view in overload.tags:
         return None
     if any(a.is_out for a in arguments):

@@ -35,13 +35,11 @@ def run(target: str, arguments: Sequence[str], *, module: bool) -> Outcome:
     Raises:
         UserError: there is no such script or module.
     """
-    if not module and not Path(target).is_file():
-        raise UserError(_NO_FILE, params={"path": target})
+    find(target, module=module)
     first = os.getcwd() if module else str(Path(target).resolve().parent)
     with _as_program(target, arguments, first):
         try:
             if module:
-                _find(target)
                 runpy.run_module(target, run_name="__main__", alter_sys=True)
             else:
                 runpy.run_path(target, run_name="__main__")
@@ -54,15 +52,27 @@ def run(target: str, arguments: Sequence[str], *, module: bool) -> Outcome:
     return Outcome(0)
 
 
-def _find(name: str) -> None:
+def find(target: str, *, module: bool) -> None:
+    """Make sure that there is something to run.
+
+    Raises:
+        UserError: there is no such script or module.
+    """
+    if not module:
+        if not Path(target).is_file():
+            raise UserError(_NO_FILE, params={"path": target})
+        return
     import importlib.util
 
+    sys.path.insert(0, os.getcwd())
     try:
-        found = importlib.util.find_spec(name)
+        found = importlib.util.find_spec(target.partition(".")[0])
     except (ImportError, ValueError):
         found = None
+    finally:
+        sys.path.pop(0)
     if found is None:
-        raise UserError(_NO_MODULE, params={"name": name})
+        raise UserError(_NO_MODULE, params={"name": target})
 
 
 @contextmanager

@@ -40,6 +40,9 @@ _STEPS = Text(
 )
 
 
+PATHS_SHOWN = 3
+
+
 def render(summary: dict[str, Any], console: Any, lang: str, top: int) -> None:
     """Print the lines with most syncs, then the totals."""
     console.print(Line(_TITLE.render(lang), style="bold"))
@@ -90,6 +93,11 @@ def _row(line: dict[str, Any], console: Any) -> None:
     code = Line(" " * 25 + line["text"], style="dim")
     code.truncate(console.width, overflow="ellipsis")
     console.print(code)
+    for path in line["paths"][:PATHS_SHOWN]:
+        if len(path["calls"]) > 1:
+            via = Line(f"{path['times']:>29} < " + " < ".join(reversed(path["calls"][1:])), style="dim")
+            via.truncate(console.width, overflow="ellipsis")
+            console.print(via)
 
 
 def totals(summary: dict[str, Any], lang: str) -> list[str]:

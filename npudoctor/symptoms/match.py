@@ -62,7 +62,7 @@ class Scanner:
         for place, probe in enumerate(self.probes):
             for need in probe.need:
                 needs.setdefault(need, []).append(place)
-        self._by_need = tuple(needs.items())
+        self._by_need = needs
         self._clean: set[bytes] = set()
         self._dirty: dict[bytes, tuple[Probe, ...]] = {}
 
@@ -115,15 +115,15 @@ class Scanner:
     def _sort(self, fresh: list[bytes]) -> None:
         """Remember each new key as clean, or with the patterns that may match its lines."""
         self._clean.update(fresh)
-        for key in self._sieve.lines(b"\n".join(fresh)):
-            probes = self._possible(key) if key not in self._dirty else ()
+        for key, needs in self._sieve.lines(b"\n".join(fresh)).items():
+            probes = self._possible(key, needs)
             if probes:
                 self._clean.discard(key)
                 self._dirty[key] = probes
 
-    def _possible(self, key: bytes) -> tuple[Probe, ...]:
+    def _possible(self, key: bytes, needs: set[bytes]) -> tuple[Probe, ...]:
         """Patterns that match lines with this key, or can only be decided on each line."""
-        able = self._able(key)
+        able = self._able(key, needs)
         if len(key) > LONG_LINE or not able:
             return tuple(able)
         text = key.decode("utf-8", "replace")
@@ -151,11 +151,12 @@ class Scanner:
     def _windows(self, line: bytes, number: int) -> None:
         """Search a long line around each literal only, so that no pattern runs over megabytes."""
         for piece in _pieces(line, self._sieve.pattern):
-            self._record(self._able(piece.translate(_ZEROS)), piece, number)
+            key = piece.translate(_ZEROS)
+            self._record(self._able(key, self._sieve.needs_in(key)), piece, number)
 
-    def _able(self, key: bytes) -> list[Probe]:
-        """Patterns whose literals (or a vendor code) are in a key, in their order."""
-        able = {place for need, places in self._by_need if need in key for place in places}
+    def _able(self, key: bytes, needs: set[bytes]) -> list[Probe]:
+        """Patterns with one of these literals (or a vendor code) in a key, in their order."""
+        able = {place for need in needs for place in self._by_need[need]}
         if ECODE_KEY.search(key):
             able.update(self._by_code)
         return [self.probes[place] for place in sorted(able)]

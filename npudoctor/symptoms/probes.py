@@ -40,21 +40,21 @@ class Probe:
 
 
 def compile_probes(symptoms: tuple[Symptom, ...]) -> tuple[Probe, ...]:
-    """Every pattern of every symptom; those that only fall back come last."""
+    """Every pattern of every symptom; those that only fall back come last, plain exceptions at the end."""
     probes = []
     for index, symptom in enumerate(symptoms):
         for position, pattern in enumerate(symptom.match):
-            probes.append(_probe(index, "match", position, pattern, symptom.need, symptom.rank))
+            probes.append(_probe(index, "match", position, pattern, symptom.need, symptom))
         for role in ("also", "context"):
             for position, entry in enumerate(getattr(symptom, role)):
-                probes.append(_probe(index, role, position, entry["match"], entry["need"], symptom.rank))
-    return tuple(sorted(probes, key=lambda probe: probe.fallback))
+                probes.append(_probe(index, role, position, entry["match"], entry["need"], symptom))
+    return tuple(sorted(probes, key=lambda p: (p.fallback, symptoms[p.symptom].rank is Rank.EXCEPTION)))
 
 
 def _probe(
-    symptom: int, role: str, position: int, pattern: str, need: Iterable[str], rank: Rank
+    symptom: int, role: str, position: int, pattern: str, need: Iterable[str], row: Symptom
 ) -> Probe:
     literals = tuple(n.encode() for n in need if n != ECODE)
-    fallback = rank is Rank.EXCEPTION and role == "match"
+    fallback = (row.fallback or row.rank is Rank.EXCEPTION) and role == "match"
     exact = fallback or bool(re.search(r"\d", _ANY_DIGIT.sub("", pattern)))
     return Probe(symptom, role, position, re.compile(pattern), literals, ECODE in need, exact, fallback)

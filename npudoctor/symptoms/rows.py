@@ -69,6 +69,8 @@ class Symptom:
         sources: addresses.
         strength: `high`, `medium`, `low`: how well the sources prove cause and fix.
         examples: lines that this row must explain.
+        defaults: values of parameters whose group did not take part.
+        fallback: tried only on lines that no other row explains.
     """
 
     id: str
@@ -91,6 +93,7 @@ class Symptom:
     strength: str = "high"
     examples: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
+    fallback: bool = False
 
 
 class RowError(Exception):
@@ -148,7 +151,8 @@ def _symptom(area: str, entry: Mapping[str, Any]) -> Symptom:
             Candidate(_text(c["cause"]), _text(c["test"]), _text(c["fix"]), tuple(c.get("commands", ())))
             for c in entry.get("candidate", ())
         ),
-        strength=entry.get("strength", "high"), defaults=entry.get("defaults", {}), **lists,
+        strength=entry.get("strength", "high"), defaults=entry.get("defaults", {}),
+        fallback=entry.get("fallback", False), **lists,
     )
 
 

@@ -32,24 +32,30 @@ class Sieve:
         self._seen = 0
         self._stems: tuple[tuple[bytes, tuple[bytes, ...]], ...] = ()
 
-    def lines(self, text: bytes) -> Iterator[bytes]:
-        """Lines of `text` to look at; each at least once, in any order."""
+    def lines(self, text: bytes) -> dict[bytes, set[bytes]]:
+        """Lines of `text` to look at, each with the literals it holds."""
         self._seen += len(text)
         if self._seen > LEARN and not self._stems:
             self._stems = learn(self._needs, text[:SAMPLE])
         if not self._stems:
-            yield from _lines_with(text, self.pattern)
-            return
+            return {line: self.needs_in(line) for line in _lines_with(text, self.pattern)}
+        found: dict[bytes, set[bytes]] = {}
         for stem, needs in self._stems:
             at = text.find(stem)
             while at >= 0:
                 line, end = _line_at(text, at)
-                if any(need in line for need in needs):
-                    yield line
+                held = [need for need in needs if need in line]
+                if held:
+                    found.setdefault(line, set()).update(held)
                 at = text.find(stem, end)
         for line in _lines_with(text, _ECODE_START):
             if ECODE_KEY.search(line):
-                yield line
+                found.setdefault(line, set())
+        return found
+
+    def needs_in(self, line: bytes) -> set[bytes]:
+        """The literals that one line holds."""
+        return {need for need in self._needs if need in line}
 
 
 def learn(needs: tuple[bytes, ...], sample: bytes) -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:

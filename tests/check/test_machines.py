@@ -46,6 +46,8 @@ def test_verdict(name: str) -> None:
     assert said["exit_code"] == wanted["exit"]
     first = json.dumps(said["findings"][:1], ensure_ascii=False).lower()
     assert [word for word in wanted.get("mention", []) if word.lower() not in first] == []
+    alone = json.dumps({**said["findings"][0], "consequences": []} if said["findings"] else {}).lower()
+    assert [word for word in wanted.get("never", []) if word.lower() in alone] == []
     assert not [u for u in said["not_checked"] if "crash" in (u["reason"] or "")]
 
 
@@ -117,3 +119,80 @@ def test_path_of_fixture_is_replayable(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text(json.dumps(overlays.machine_data("910b-host-ok")))
     assert facts_of(bundle.load(path)).python.first("torch") is not None
+
+
+def test_latest_as_a_folder_of_links_is_one_installation() -> None:
+    """Up to CANN 8.3 `latest` is a real folder whose entries are links."""
+    data = overlays.machine_data("910b-host-ok")
+    home = "/usr/local/Ascend/ascend-toolkit"
+    seen = data["observations"]
+    del seen["stat"][f"{home}/latest"]
+    for path, content in list(seen["read"].items()):
+        if path.startswith(f"{home}/8.2.RC1/"):
+            seen["read"][path.replace("/8.2.RC1/", "/latest/")] = content
+    paths = seen["env"]["env"]["data"]["LD_LIBRARY_PATH"]
+    seen["env"]["env"]["data"]["LD_LIBRARY_PATH"] = f"{home}/8.2.RC1/lib64:{paths}"
+    machine = overlays.facts(data)
+    assert [i.home for i in machine.cann.installs.value] == [f"{home}/8.2.RC1"]  # type: ignore[union-attr]
+    assert codes(verdict(data)["findings"]) == []
+
+
+def test_a_node_that_only_tools_use_is_no_fault() -> None:
+    data = overlays.machine_data("910b-host-ok")
+    node = {"kind": "char", "mode": "0600", "uid": 0, "gid": 0, "owner": "root", "group": "root"}
+    data["observations"]["stat"]["/dev/devmm_svm_agent"] = {"data": {**node, "real": "/dev/devmm_svm_agent"}}
+    data["observations"]["open"]["/dev/devmm_svm_agent"] = {"error": "EACCES"}
+    data["observations"]["identity"]["identity"]["data"]["uid"] = 1000
+    assert codes(verdict(data)["findings"]) == []
+
+
+def test_without_probes_a_healthy_machine_is_green_and_says_what_was_not_proved() -> None:
+    data = overlays.machine_data("910b-host-ok")
+    del data["observations"]["run"]["compute"]
+    data["closed"] = True
+    data["observations"]["run"]["compute"] = {"error": "not-recorded"}
+    data["observations"]["run"]["import torch, torch_npu without autoload"] = {"error": "not-recorded"}
+    said = verdict(data)
+    assert said["findings"] == []
+    assert said["exit_code"] == 0
+    assert "not proved" in said["verdict"]
+
+
+def test_the_driver_is_known_from_npu_smi_where_its_file_is_not_mounted() -> None:
+    base = "910b-host-driver-too-old-official"
+    gone = {"kind": "read", "target": "/usr/local/Ascend/driver/version.info", "drop": True}
+    said = verdict(overlays.apply(overlays.machine_data(base), [gone], base))
+    assert said["findings"][0]["code"] == "NPU010"
+    assert said["facts"]["driver"] == {"place": "npu-smi info", "value": "25.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("/usr/local/Ascend/driver/version.info", "Version=31.0.0\npackage_version=31.0.0\n"),
+        (
+            "/usr/local/Ascend/ascend-toolkit/8.2.RC1/aarch64-linux/ascend_toolkit_install.info",
+            "version=19.9.0\narch=aarch64\n",
+        ),
+        (
+            "/usr/local/Ascend/ascend-toolkit/8.2.RC1/aarch64-linux/ascend_toolkit_install.info",
+            "version=next-generation\narch=aarch64\n",
+        ),
+    ],
+    ids=["driver newer than every row", "CANN newer than every row", "CANN that does not parse"],
+)
+def test_what_is_newer_than_the_tables_is_no_fault(place: str, text: str) -> None:
+    base = "910b-host-ok"
+    said = verdict(
+        overlays.apply(overlays.machine_data(base), [{"kind": "read", "target": place, "text": text}], base)
+    )
+    assert not [f for f in said["findings"] if f["severity"] != "note"], codes(said["findings"])
+    assert said["exit_code"] == 0
+
+
+def test_the_firmware_speaks_where_the_driver_is_silent() -> None:
+    base = "910b-host-firmware-newer-than-driver"
+    old = {"kind": "read", "target": "/usr/local/Ascend/driver/version.info", "text": "Version=22.0.4\n"}
+    first = verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"][0]
+    assert first["code"] == "NPU007"
+    assert "firmware/version.info" in first["cause"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import ROOT, RunCli
 
 CODE = "import torch\n\nnet = torch.nn.Linear(4, 2).cuda()  # keep\n"
 MANUAL = "FROM nvidia/cuda:12.1.0-devel\n"
@@ -161,6 +164,31 @@ def test_settings_of_the_project(repo: Path, run_cli: RunCli) -> None:
     (repo / "pyproject.toml").write_text('[tool.npudoctor]\nstile = "npu"\n')
     done = run_cli("migrate", "--check", repo)
     assert (done.returncode, "did you mean 'style'" in done.stderr) == (2, True)
+
+
+def test_the_projects_language(repo: Path, run_cli: RunCli) -> None:
+    (repo / "pyproject.toml").write_text('[tool.npudoctor]\nlang = "zh"\n')
+    assert "将修改" in run_cli("migrate", "--check", repo).stdout
+    assert "would change" in run_cli("migrate", "--check", repo, "--lang", "en").stdout
+
+
+def test_interrupted(repo: Path) -> None:
+    """Ctrl-C while files are looked at: exit code 130, one sentence, nothing written."""
+    (repo / "long.py").write_text("import torch\n" + "x = torch.zeros(1).cuda()\n" * 4_000)
+    before = snapshot(repo)
+    command = [sys.executable, "-m", "npudoctor", "migrate", str(repo), "--jobs", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    process = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("it was done before the signal came")
+    assert process.returncode in (130, -signal.SIGINT)
+    assert snapshot(repo) == before
+    assert process.returncode < 0 or "npudoctor: interrupted" in said
 
 
 def test_select_and_ignore(repo: Path, run_cli: RunCli) -> None:

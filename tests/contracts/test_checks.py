@@ -122,6 +122,14 @@ def test_findings_render_in_both_languages_with_a_fix(code: str) -> None:
         assert hit.evidence or hit.place, "a finding that saw nothing"
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_fix_on_the_host_is_never_the_only_way(code: str) -> None:
+    """Renters and container users can change neither driver nor firmware."""
+    for hit in found_by(code, overlays.facts(overlays.broken(overlays.overlay(code)))):
+        if hit.fixes[0].needs_root and hit.fixes[0].host_only:
+            assert any(not fix.needs_root for fix in hit.fixes[1:]), hit.code
+
+
 @pytest.mark.parametrize("module", unit_modules(checks, "npu"), ids=lambda m: m.__name__.rsplit(".", 1)[-1])
 def test_checks_are_small_and_pure(module: object) -> None:
     source = inspect.getsource(module)  # type: ignore[arg-type]

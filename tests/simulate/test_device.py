@@ -52,6 +52,27 @@ with simulate.device():
     assert out.strip() == "fine"
 
 
+def test_nothing_changes_before_and_after() -> None:
+    out = run("""
+names = [(torch.Tensor, "pin_memory"), (torch, "Generator"), (torch, "compile"),
+         (torch.autograd, "_engine_run_backward")]
+before = [getattr(owner, name) for owner, name in names]
+import sys
+with simulate.device() as recorder:
+    assert torch.compile is not before[2]
+    import torch_npu
+    kept = torch.ones(2, device="npu")
+assert [getattr(owner, name) for owner, name in names] == before
+assert "torch_npu" not in sys.modules
+recorded = sum(recorder.kernels.values())
+assert (kept + 1).tolist() == [2, 2]
+recorder.fold()
+assert sum(recorder.kernels.values()) == recorded
+print("fine")
+""")
+    assert out.strip() == "fine"
+
+
 def test_cli_counts_syncs_by_line(run_cli: object, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(

@@ -67,6 +67,32 @@ def test_an_interpreter_without_torch(run_cli: Any, tmp_path: Path) -> None:
     assert "Traceback" not in result.stdout + result.stderr
 
 
+BROKEN = os.environ.get("NPUDOCTOR_BROKEN_PYTHON", "")
+
+
+@pytest.mark.broken_npu
+@pytest.mark.skipif(
+    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
+)
+def test_the_real_torch_npu_without_cann(run_cli: Any) -> None:
+    for device in ("auto", "npu"):
+        result = run_cli("smoke-test", "--quick", "--device", device, "--python", BROKEN)
+        assert result.returncode == 1
+        assert "libhccl.so" in result.stdout
+        assert "set_env.sh" in result.stdout
+        assert "Device: none" in result.stdout.splitlines()[0]
+
+
+@pytest.mark.broken_npu
+@pytest.mark.skipif(
+    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
+)
+def test_a_broken_torch_npu_does_not_stop_a_run_without_it(run_cli: Any) -> None:
+    result = run_cli("smoke-test", "--quick", "--device", "cpu", "--python", BROKEN, "--json")
+    first = json.loads(result.stdout)["extra"]["stages"][:3]
+    assert [s["status"] for s in first] == ["pass", "pass", "pass"]
+
+
 def test_an_interpreter_that_prints_and_never_ends(run_cli: Any, tmp_path: Path) -> None:
     fake = tmp_path / "python"
     fake.write_text("#!/bin/sh\necho '[INFO] noise on stdout'\nexec sleep 60\n")

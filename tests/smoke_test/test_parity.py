@@ -55,7 +55,7 @@ def test_healthy(events: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("field", ["forward", "backward"])
 def test_a_wrong_number_fails(events: list[dict[str, Any]], field: str) -> None:
-    bad = change(events, "linear-8x64-b256", **{field: 2e-4})
+    bad = change(events, "linear-9x64-b256", **{field: 2e-4})
     assert verdict(bad) == (Status.FAIL, [("operator-wrong", Severity.ERROR)])
 
 

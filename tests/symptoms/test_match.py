@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import pathlib
 import random
 import re
 
@@ -60,7 +61,13 @@ def test_codes_that_differ_in_digits_are_not_confused() -> None:
     by_id = {m.symptom.id: [n for n, _ in m.lines] for m in explain(text) for m in (m, *m.follows)}
     assert by_id["chip-version-unreadable"] == [1]
     assert by_id["device-start-failed"] == [2]
-    assert by_id["acl-code"] == [1, 2, 3]
+    assert by_id["acl-code"] == [3], "a code with a row of its own needs no general one"
+
+
+def test_a_code_goes_before_the_exception_that_carries_it() -> None:
+    (found,) = explain("RuntimeError: f: NPU function error: A(), error code is 507024\n")
+    assert found.symptom.id == "acl-code"
+    assert found.params["code"] == "507024"
 
 
 def test_a_clean_log_is_silent() -> None:
@@ -85,6 +92,13 @@ def test_wrappers_and_consequences_fold_under_the_cause() -> None:
     assert [m.symptom.id for m in found] == ["python-exception"]
     assert {m.symptom.id for m in found[0].follows} >= {"hccl-timeout", "exit-hook"}
     assert found[0].params["who"] == "3"
+
+
+def test_exceptions_after_a_named_cause_follow_from_it() -> None:
+    (found,) = explain(f"{OOM}\nValueError: batch of 0\n")
+    assert [m.symptom.id for m in found.follows] == ["python-exception"]
+    before = explain(f"ValueError: batch of 0\n{OOM}\n")
+    assert [m.symptom.id for m in before] == ["npu-out-of-memory", "python-exception"]
 
 
 def test_a_consequence_alone_comes_first() -> None:
@@ -172,3 +186,20 @@ def test_patterns_compile_in_linear_time_on_long_lines() -> None:
         for pattern in row.match:
             re.search(pattern, line)
     assert time.monotonic() - started < 5
+
+
+NPU_SMI = pathlib.Path(__file__).resolve().parents[2] / "fixtures" / "npu_smi"
+
+
+def test_recorded_npu_smi_outputs() -> None:
+    """Real outputs of healthy chips are silent; those that failed are explained."""
+    paths = sorted(NPU_SMI.glob("*.txt"))
+    assert len(paths) > 40
+    for path in paths:
+        found = [m.symptom.id for m in ranked(scan(path.read_bytes()))]
+        if path.name.startswith("fail") and "8005" in path.name:
+            assert found[0] == "dcmi-8005", path.name
+        elif path.name.startswith("fail") and "8020" in path.name:
+            assert found[0] == "chip-held-by-another-container", path.name
+        elif not path.name.startswith("fail"):
+            assert set(found) <= {"chip-health-not-ok", "alarm-on-small-boards"}, path.name

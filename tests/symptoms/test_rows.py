@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +144,16 @@ def runs(tree: list[Any]) -> list[str]:
             found.append(run)
             run = ""
     return [re.sub(r"\d", "0", r) for r in [*found, run] if r]
+
+
+def test_the_entry_in_the_docs_is_a_valid_one(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "explain.md").read_text(encoding="utf-8")
+    (entry,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "docs.toml").write_text(entry, encoding="utf-8")
+    (row,) = rows.read(tmp_path / "docs.toml")
+    shipped = next(r for r in ROWS if r.id == row.id)
+    assert row.code == shipped.code
+    assert re.search(row.match[0], row.examples[0])
 
 
 def test_sound_rows_are_required(tmp_path: Any) -> None:

@@ -61,7 +61,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         CAUSE_CONTAINER if in_container(machine) else CAUSE,
         fixes=fixes,
-        evidence=(evidence("/dev", "no davinci node"), evidence("PATH", "no npu-smi")),
+        evidence=(evidence("/dev", "davinci*: ENOENT"), evidence("PATH", "npu-smi: ENOENT")),
     )
 
 

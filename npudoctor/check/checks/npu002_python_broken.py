@@ -9,11 +9,11 @@ from npudoctor.check.api import (
     Iterable,
     Known,
     Machine,
+    NotRecorded,
     Severity,
     Tables,
     Text,
     TimedOut,
-    Unknown,
     evidence,
 )
 
@@ -32,9 +32,9 @@ FIX = Text("name a working interpreter", "请指定一个可用的解释器")
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """Missing, refused, hanging, or printing something else than asked."""
     version = machine.python.version
-    if isinstance(version, Known) or (isinstance(version, Unknown) and version.detail == "not recorded"):
+    if isinstance(version, (Known, NotRecorded)):
         return
-    why = getattr(version, "detail", "") or "no such file"
+    why = getattr(version, "detail", "") or "ENOENT"
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

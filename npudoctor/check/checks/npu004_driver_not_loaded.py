@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npudoctor.check.api import (
+    ASK_HOST,
     Check,
     Finding,
     Fix,
@@ -57,9 +58,10 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
+            ASK_HOST,
         ),
         evidence=(
-            evidence(modules.place, "no drv_* or asdrv_* module"),
+            evidence(modules.place, "drv_*, asdrv_*: -"),
             evidence(getattr(machine.driver.info, "place", ""), info.version),
         ),
     )

@@ -30,7 +30,7 @@ FIX = Text(
     "line on the host)",
     "重新启动容器并挂载驱动目录（在主机上运行 npudoctor container 可得到完整命令）",
 )
-RUNTIME = Text("or let Ascend Docker Runtime mount it", "或者使用 Ascend Docker Runtime 自动挂载")
+RUNTIME = Text("let Ascend Docker Runtime mount it", "使用 Ascend Docker Runtime 自动挂载")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -61,7 +61,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 RUNTIME, ("docker run --runtime=ascend -e ASCEND_VISIBLE_DEVICES=0 <image>",), host_only=True
             ),
         ),
-        evidence=(evidence(machine.driver.libraries.place, "no libascend_hal.so"),),
+        evidence=(evidence(machine.driver.libraries.place, "libascend_hal.so: ENOENT"),),
     )
 
 

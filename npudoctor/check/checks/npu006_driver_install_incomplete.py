@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npudoctor.check.api import (
+    ASK_HOST,
     Check,
     Finding,
     Fix,
@@ -34,7 +35,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         CAUSE,
         {"status": status},
-        fixes=(Fix(FIX, needs_root=True, host_only=True),),
+        fixes=(Fix(FIX, needs_root=True, host_only=True), ASK_HOST),
         evidence=(evidence("/etc/ascend_install.info", f"Driver_Install_Status={status}"),),
     )
 

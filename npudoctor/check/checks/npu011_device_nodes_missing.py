@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npudoctor.check.api import (
+    ASK_HOST,
     Check,
     Finding,
     Fix,
@@ -43,10 +44,11 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
+            ASK_HOST,
         ),
         evidence=(
             evidence("/proc/modules", ", ".join(value(machine.driver.modules)[:4])),
-            evidence("/dev", "no davinciN"),
+            evidence("/dev", "davinci*: ENOENT"),
         ),
     )
 

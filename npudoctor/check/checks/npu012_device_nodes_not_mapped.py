@@ -50,7 +50,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         CAUSE,
         {"missing": ", ".join(missing)},
         fixes=(Fix(FIX, (f"docker run {devices} ... <image>",), host_only=True),),
-        evidence=(evidence("/dev", ", ".join(sorted(names)) or "no node of an NPU"),),
+        evidence=(evidence("/dev", ", ".join(sorted(names)) or "davinci*: ENOENT"),),
     )
 
 

@@ -14,6 +14,7 @@ from npudoctor.check.api import (
     chip_nodes,
     evidence,
     in_container,
+    refused_nodes,
     value,
 )
 
@@ -32,7 +33,7 @@ CONTAINER = Text("in a container: start it with the group of the node", "在容�
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """open(2) answered EACCES and this user is not root (root is NPU014's case)."""
     user = value(machine.user)
-    refused = [n for n in value(machine.nodes, ()) if n.opened == "EACCES"]
+    refused = refused_nodes(machine, "EACCES")
     if user is None or user.uid == 0 or not refused:
         return
     node = next((n for n in refused if n in chip_nodes(machine)), refused[0])

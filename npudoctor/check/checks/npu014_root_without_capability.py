@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Text,
     chip_nodes,
     evidence,
+    refused_nodes,
     value,
 )
 
@@ -36,7 +37,7 @@ _CAP_DAC_OVERRIDE = 1 << 1
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """EACCES for uid 0."""
     user = value(machine.user)
-    refused = [n for n in value(machine.nodes, ()) if n.opened == "EACCES"]
+    refused = refused_nodes(machine, "EACCES")
     if user is None or user.uid != 0 or not refused:
         return
     if user.cap_eff >= 0 and user.cap_eff & _CAP_DAC_OVERRIDE:

@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Text,
     chip_nodes,
     evidence,
+    refused_nodes,
     value,
 )
 
@@ -36,7 +37,7 @@ DOCKER = Text(
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """open(2) answered EPERM."""
-    refused = [n for n in value(machine.nodes, ()) if n.opened == "EPERM"]
+    refused = refused_nodes(machine, "EPERM")
     if not refused:
         return
     node = next((n for n in refused if n in chip_nodes(machine)), refused[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npudoctor.check.api import (
+    ASK_HOST,
     Check,
     Finding,
     Fix,
@@ -45,8 +46,9 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
+            ASK_HOST,
         ),
-        evidence=(evidence("npu-smi info", "stopped at the time limit"),),
+        evidence=(evidence("npu-smi info", "timeout"),),
     )
 
 

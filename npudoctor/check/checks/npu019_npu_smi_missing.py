@@ -59,7 +59,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         fixes=(mount,)
         if in_container(machine)
         else (Fix(PATH, (f"ls {machine.driver.root}/driver/tools",)),),
-        evidence=(evidence(place, "a directory" if folder else "not found"),),
+        evidence=(evidence(place, "EISDIR" if folder else "ENOENT"),),
     )
 
 

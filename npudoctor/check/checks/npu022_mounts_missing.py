@@ -8,6 +8,7 @@ from npudoctor.check.api import (
     Finding,
     Fix,
     Iterable,
+    Known,
     Machine,
     Severity,
     Tables,
@@ -31,7 +32,10 @@ FIX = Text(
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
-    """A note where the device computes, a warning otherwise."""
+    """A note; a warning only where something is seen to fail.
+
+    Ascend Docker Runtime mounts the libraries and neither of these files by default.
+    """
     root = machine.driver.root
     places = (
         (machine.driver.info, f"{root}/driver/version.info"),
@@ -43,13 +47,18 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     mounts = " ".join(f"-v {path}:{path}:ro" for path in missing)
     yield CHECK.found(
-        Severity.NOTE if device_works(machine) else Severity.WARNING,
+        Severity.WARNING if _fails(machine) else Severity.NOTE,
         TITLE,
         CAUSE,
         {"missing": ", ".join(missing)},
         fixes=(Fix(FIX, (f"docker run {mounts} ... <image>",), host_only=True),),
-        evidence=tuple(evidence(path, "not there") for path in missing),
+        evidence=tuple(evidence(path, "ENOENT") for path in missing),
     )
+
+
+def _fails(machine: Machine) -> bool:
+    tried = isinstance(machine.probes.compute, Known) or isinstance(machine.npu_smi.failure, Known)
+    return tried and not device_works(machine)
 
 
 CHECK = Check(

@@ -55,7 +55,9 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     run_ = value(machine.probes.torch_npu) or value(machine.probes.torch)
     match = _LIBRARY.search(run_.error) if run_ is not None else None
-    seen = [evidence(str(getattr(machine.cann.installs, "place", "")), "no version file of CANN")]
+    seen = [
+        evidence(str(getattr(machine.cann.installs, "place", "")), "version.info, *_install.info: ENOENT")
+    ]
     if match and run_ is not None:
         seen.insert(0, evidence("import torch_npu", run_.error))
     version = torch_npu_version(machine)

@@ -47,7 +47,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"cann": best.version, "home": best.home},
         fixes=(Fix(FIX, (f"source {set_env(best)}",)),),
         evidence=(
-            evidence("LD_LIBRARY_PATH", machine.var("LD_LIBRARY_PATH") or "not set"),
+            evidence("LD_LIBRARY_PATH", machine.var("LD_LIBRARY_PATH") or "unset"),
             evidence(best.place, best.version),
         ),
     )

@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
             ),
         ),
-        evidence=(evidence(install.home, "has " + ", ".join(sorted(install.parts))),),
+        evidence=(evidence(install.home, ", ".join(sorted(install.parts))),),
     )
 
 

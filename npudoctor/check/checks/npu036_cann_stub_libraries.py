@@ -55,7 +55,10 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         ),
         evidence=(
             evidence("LD_LIBRARY_PATH", stubs[0]),
-            evidence(f"{machine.driver.root}/driver/lib64", "present" if there else "no libascend_hal.so"),
+            evidence(
+                f"{machine.driver.root}/driver/lib64",
+                "libascend_hal.so" if there else "libascend_hal.so: ENOENT",
+            ),
         ),
     )
 

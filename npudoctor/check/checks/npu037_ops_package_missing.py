@@ -60,8 +60,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             ),
         ),
         evidence=(
-            evidence(f"{install.home}/opp/built-in/op_impl/ai_core/tbe/kernel", "not there"),
-            evidence(f"{install.home}/opp_kernel/version.info", "not there"),
+            evidence(f"{install.home}/opp/built-in/op_impl/ai_core/tbe/kernel", "ENOENT"),
+            evidence(f"{install.home}/opp_kernel/version.info", "ENOENT"),
         ),
     )
 

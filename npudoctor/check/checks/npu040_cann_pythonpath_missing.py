@@ -49,7 +49,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"wanted": wanted},
         place="PYTHONPATH",
         fixes=(Fix(FIX, (f"source {set_env(install)}", "export PYTHONPATH=$PYTHONPATH:/your/project")),),
-        evidence=(evidence("PYTHONPATH", machine.var("PYTHONPATH") or "not set"),),
+        evidence=(evidence("PYTHONPATH", machine.var("PYTHONPATH") or "unset"),),
     )
 
 

@@ -41,7 +41,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         fixes=(Fix(FIX, (f"source {atb}/set_env.sh",)),),
         evidence=(
             evidence("import torch_npu", error),
-            evidence("ATB_HOME_PATH", machine.var("ATB_HOME_PATH") or "not set"),
+            evidence("ATB_HOME_PATH", machine.var("ATB_HOME_PATH") or "unset"),
         ),
     )
 

@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 FIX, (f"{machine.python.executable or 'python'} -m pip install {' '.join(missing + listed)}",)
             ),
         ),
-        evidence=(evidence(machine.python.executable, "without " + ", ".join(missing)),),
+        evidence=(evidence(machine.python.executable, ", ".join(f"{name}: -" for name in missing)),),
     )
 
 

@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             Fix(INSTALL, ("npudoctor pair",)),
             Fix(OTHER, ("npudoctor check --python /path/to/python",)),
         ),
-        evidence=(evidence(machine.python.executable, f"Python {value(machine.python.version)}, no torch"),),
+        evidence=(evidence(machine.python.executable, f"Python {value(machine.python.version)}, torch: -"),),
     )
 
 

@@ -47,9 +47,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 "versions": ", ".join(copy.version or "?" for copy in copies),
             },
             fixes=(Fix(FIX, ("export PYTHONNOUSERSITE=1",)),),
-            evidence=tuple(
-                evidence(copy.location, f"{name} {copy.version or '(no metadata)'}") for copy in copies[:4]
-            ),
+            evidence=tuple(evidence(copy.location, f"{name} {copy.version or '?'}") for copy in copies[:4]),
         )
 
 

@@ -47,7 +47,9 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             CAUSE,
             {"name": name, "version": companion.version, "wanted": str(wanted), "torch": torch.version},
             fixes=(Fix(FIX, (f"{machine.python.executable or 'python'} -m pip check",)),),
-            evidence=(evidence(companion.location, f"{name} {companion.version} requires torch{wanted}"),),
+            evidence=(
+                evidence(companion.location, f"{name} {companion.version}: Requires-Dist torch{wanted}"),
+            ),
         )
 
 

@@ -48,7 +48,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         CAUSE,
         {"torch": torch.version, "date": tables.date},
         fixes=(fix,),
-        evidence=(evidence(machine.python.executable, "no torch_npu"),),
+        evidence=(evidence(machine.python.executable, "torch_npu: -"),),
     )
 
 

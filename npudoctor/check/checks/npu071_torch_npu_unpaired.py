@@ -30,9 +30,7 @@ CAUSE = Text(
     "torch_npu 只针对一个 torch 版本编译（{source}）；之后安装其他包时 pip 常会替换 torch",
 )
 BACK = Text("put back the torch that this torch_npu was built for", "换回此 torch_npu 所适配的 torch")
-FORWARD = Text(
-    "or keep torch {torch} and take its torch_npu", "或者保留 torch {torch}，改装与之配套的 torch_npu"
-)
+FORWARD = Text("keep torch {torch} and take its torch_npu", "保留 torch {torch}，改装与之配套的 torch_npu")
 UNKNOWN = Text(
     "torch_npu {npu} is unknown to the table of {date}, and its metadata names no torch",
     "{date} 的数据表中没有 torch_npu {npu}，其元数据也没有指明 torch 版本",

@@ -61,7 +61,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         INSIDE if inside else HOST,
         {"software": ", ".join(software)},
         fixes=(*map_it, Fix(MOVE)),
-        evidence=(evidence("/dev", "no davinciN"),),
+        evidence=(evidence("/dev", "davinci*: ENOENT"),),
     )
 
 

@@ -26,9 +26,9 @@ CAUSE = Text(
     "空列表与未设置不同；is_available() 会静默返回 False",
 )
 RAY_CAUSE = Text(
-    "Ray empties it for a process that did not ask for NPUs (the driver of a job, an actor without "
+    "Ray empties it for a process that did not ask for NPUs (the entry process of a job, an actor without "
     'resources={{"NPU": n}})',
-    '对没有申请 NPU 的进程（作业的 driver、没有 resources={{"NPU": n}} 的 actor），Ray 会将其置空',
+    '对没有申请 NPU 的进程（作业的入口进程、没有 resources={{"NPU": n}} 的 actor），Ray 会将其置空',
 )
 UNSET = Text("unset it, or name devices", "取消设置，或写明设备号")
 RAY = Text(
@@ -54,7 +54,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         place="ASCEND_RT_VISIBLE_DEVICES",
         fixes=(ray, unset) if in_ray else (unset, ray),
         evidence=(
-            evidence("ASCEND_RT_VISIBLE_DEVICES", "'' (set, empty)"),
+            evidence("ASCEND_RT_VISIBLE_DEVICES", "''"),
             *(evidence(n, v) for n, v in value(machine.env, {}).items() if n.startswith("RAY_")),
         ),
     )

@@ -56,7 +56,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 (f"export ASCEND_RT_VISIBLE_DEVICES={','.join(map(str, range(count)))}", "npu-smi info -m"),
             ),
         ),
-        evidence=(evidence("ASCEND_RT_VISIBLE_DEVICES", mask), evidence("npu-smi info", f"{count} chips")),
+        evidence=(evidence("ASCEND_RT_VISIBLE_DEVICES", mask), evidence("npu-smi info", f"chips: {count}")),
     )
 
 

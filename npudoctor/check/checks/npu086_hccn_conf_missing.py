@@ -48,7 +48,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             ),
         ),
         evidence=(
-            evidence("/etc/hccn.conf", "not there"),
+            evidence("/etc/hccn.conf", "ENOENT"),
             evidence("NNODES", machine.var("NNODES") or nodes),
         ),
     )

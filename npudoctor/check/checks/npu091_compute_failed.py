@@ -87,6 +87,7 @@ CHECK = Check(
         "NPU081",
         "NPU082",
         "NPU083",
+        "NPU087",
         "NPU090",
     ),
     sources=("https://github.com/vllm-project/vllm-ascend/issues/2210",),

@@ -1,1 +1,1 @@
-"""One module per thing that breaks the conversion to OM, named after its code and slug; each exposes `RULE`."""
+"""One module per thing that breaks the conversion to OM; each exposes `RULE`."""

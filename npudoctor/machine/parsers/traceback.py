@@ -9,7 +9,9 @@ _CHAIN = re.compile(
     r"|During handling of the above exception, another exception occurred:)$",
     re.M,
 )
-_EXCEPTION = re.compile(r"^(?:[A-Za-z_][\w]*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning)(?::.*)?$")
+_EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_][\w]*\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning)(?::.*)?$"
+)
 _FATAL = re.compile(r"^(?:Fatal Python error: .*|Segmentation fault.*|Aborted.*|.*core dumped.*)$")
 
 

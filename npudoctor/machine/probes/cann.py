@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import posixpath
 from collections.abc import Mapping
@@ -27,12 +28,16 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Cann:
         else (unclear or unseen or Absent("ASCEND_HOME_PATH, /usr/local/Ascend, $HOME/Ascend"))
     )
     home = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
+    opp_path = environ.get("ASCEND_OPP_PATH", "").rstrip("/")
+    opp = host.stat(opp_path) if opp_path else None
     return Cann(
         installs=found,
         nnal=_nnal(host, environ, known["driver"].root),
         on_library_path=_homes_on_path(host, known["env"], libraries, installs),
         stub_paths=tuple(p for p in libraries if p.rstrip("/").endswith(("/devlib", "/stub", "/stubs"))),
         home_exists=host.stat(home).ok if home else None,
+        opp_exists=opp.ok if opp else None,
+        opp_home=posixpath.dirname(str(opp.data.get("real", ""))) if opp and opp.ok else "",
         hal_elsewhere=_hal_on_path(host, libraries),
     )
 
@@ -88,7 +93,24 @@ def _installs(host: Host, places: list[str]) -> tuple[list[CannInstall], Any]:
         install = _read_install(host, home, tuple(names))
         if install is not None:
             found.append(install)
-    return found, unclear
+    return _merged(found), unclear
+
+
+def _merged(found: list[CannInstall]) -> list[CannInstall]:
+    """Up to 8.3 `latest` is a folder of links into the versioned one: both are the same installation.
+
+    The install file names the versioned folder; where that was found as well, the other becomes an alias.
+    """
+    by_home = {install.home: install for install in found}
+    for install in found:
+        named = install.info.fields.get("path", "") if install.info else ""
+        home = posixpath.dirname(named) if named.endswith(layout.places("cann.arch_folder")) else named
+        other = by_home.get(home)
+        if other is not None and home != install.home and other.version == install.version:
+            aliases = (*other.aliases, install.home, *install.aliases)
+            by_home[home] = dataclasses.replace(other, aliases=aliases)
+            del by_home[install.home]
+    return list(by_home.values())
 
 
 def _read_install(host: Host, home: str, names: tuple[str, ...]) -> CannInstall | None:

@@ -28,7 +28,7 @@ from npudoctor.machine.parsers.traceback import exceptions, tail
 from npudoctor.machine.probe import Probe, Settings
 
 IMPORT, PLAIN, COMPUTE = "import torch", "import torch, torch_npu without autoload", "compute"
-_SWITCHED_OFF = NotRecorded("--no-probes", "probes switched off")
+_SWITCHED_OFF = NotRecorded("--no-probes", "")
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Probes:
@@ -54,7 +54,7 @@ def _with_backend(host: Host, settings: Settings) -> Probes:
     if all(isinstance(leaf, Known) and leaf.value.ok for leaf in (torch, torch_npu)):
         return Probes(torch, torch, torch_npu, _compute(seen))
     if seen.error == TIMEOUT:  # a second child would only hang as long again
-        return Probes(torch, torch, torch_npu, TimedOut(seen.target, "stopped while importing"))
+        return Probes(torch, torch, torch_npu, TimedOut(seen.target, "import"))
     plain = _run(
         host, settings, PLAIN, "imports", ("torch", "torch_npu"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     )
@@ -105,7 +105,7 @@ def _compute(seen: Observation) -> Leaf[ComputeRun]:
         said.update(mark)
     results = tuple(str(m["result"]) for m in told if "result" in m)
     if seen.error == TIMEOUT:
-        return TimedOut(seen.target, f"stopped after {len(results)} devices")
+        return TimedOut(seen.target, f"npu:{len(results)}")
     exit_code = data.get("exit")
     inner, _ = exceptions(data.get("stderr", ""))
     crashed = bool(exit_code)

@@ -46,7 +46,7 @@ def _why(seen: Observation, python: str) -> Unknown:
     if seen.ok:
         return Unparsed(python, (seen.data or {}).get("stderr", "")[-300:])
     leaf = failed(seen, python)
-    return leaf if isinstance(leaf, Unknown) else Unknown(python, "no such file")
+    return leaf if isinstance(leaf, Unknown) else Unknown(python, "ENOENT")
 
 
 def _distribution(name: str, data: Mapping[str, Any]) -> Distribution:

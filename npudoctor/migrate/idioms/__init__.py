@@ -5,7 +5,6 @@ An idiom is a pure function over a `View`. It rewrites what is certain and repor
 
 from __future__ import annotations
 
-import bisect
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,7 +17,7 @@ from npudoctor.migrate import suppress
 from npudoctor.migrate.api import Change, Edit, Message
 from npudoctor.migrate.engine import FileResult, Outcome
 from npudoctor.migrate.settings import Settings
-from npudoctor.migrate.view import View, Word
+from npudoctor.migrate.view import LineStarts, View, Word
 
 __all__ = [
     "Change", "Edit", "Idiom", "Message", "Safety", "Settings", "Severity", "Text", "View", "Word",
@@ -81,13 +80,13 @@ def scan(view: View, settings: Settings) -> FileResult:
     Only values change, so one round is enough; overlapping proposals wait for the first.
     """
     marks = suppress.find(view.text)
-    lines = _line_starts(view.text)
+    lines = LineStarts(view.text)
     proposed = [
         (idiom, replace(change, safety=Safety.SAFE if change.edits else Safety.MANUAL))
         for idiom in all_idioms()
         if settings.enabled(idiom.code)
         for change in idiom.run(view, settings)
-        if not marks.codes or not marks.hides(idiom.code, *2 * (_position(lines, change.start)[0],))
+        if not marks.codes or not marks.hides(idiom.code, *2 * (lines.line(change.start),))
     ]
     chosen = {id(c) for c in splice.choose([c for _, c in proposed if c.edits])}
     edits = [e for _, c in proposed if id(c) in chosen for e in c.edits]
@@ -99,10 +98,10 @@ def scan(view: View, settings: Settings) -> FileResult:
     return FileResult(view.path, text, text != view.text, found_here, dict(sorted(counts.items())))
 
 
-def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: list[int]) -> Outcome:
+def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: LineStarts) -> Outcome:
     message = change.message or idiom.message
-    line, column = _position(lines, change.start)
-    end_line, end_column = _position(lines, change.end)
+    line, column = lines.position(change.start)
+    end_line, end_column = lines.position(change.end)
     safety = Safety.SAFE if applied else Safety.MANUAL
     finding = Finding(
         idiom.code, idiom.slug, change.severity or message.severity, message.title, message.cause,
@@ -110,15 +109,3 @@ def _outcome(view: View, idiom: Idiom, change: Change, applied: bool, lines: lis
         fixes=(Fix(message.fix, safety=safety),), sources=message.sources,
     )
     return Outcome(finding, applied, change.edits, line, safety)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    while (found_at := text.find("\n", starts[-1])) >= 0:
-        starts.append(found_at + 1)
-    return starts
-
-
-def _position(starts: list[int], offset: int) -> tuple[int, int]:
-    line = bisect.bisect_right(starts, offset)
-    return line, offset - starts[line - 1] + 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from npudoctor.migrate.lang.values import add_list, add_value
 from npudoctor.migrate.view import View, Word, word_at
 
+DEPTH = 12  # names of enclosing collections that are kept: no idiom looks further out
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)"""
     r"""|(?P<string>"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
@@ -87,11 +88,11 @@ def _close(view: View, frames: list[_Frame], names: list[str]) -> None:
 def _scalar(view: View, frame: _Frame, names: list[str], word: Word) -> None:
     if not frame.mapping:
         frame.items.append(word)
-        add_value(view, tuple(names[:-1]), frame.key, word, listed=True)
+        add_value(view, tuple(names[-DEPTH - 1 : -1]), frame.key, word, listed=True)
     elif frame.pending is None:
         frame.pending = word
     else:
-        add_value(view, tuple(names), frame.pending, word)
+        add_value(view, tuple(names[-DEPTH:]), frame.pending, word)
         frame.pending = None
 
 

@@ -19,7 +19,7 @@ from npudoctor.migrate.lang.shellwords import read_commands
 from npudoctor.migrate.problems import problem
 from npudoctor.migrate.project import ProjectIndex, collect_facts
 from npudoctor.migrate.settings import Settings
-from npudoctor.migrate.view import View
+from npudoctor.migrate.view import LineStarts, View
 
 _CELL_LINE = re.compile(r"^# <npudoctor cell (\d+)>$", re.MULTILINE)
 
@@ -39,13 +39,14 @@ def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> 
         parts = [_Part(cell, mask(cell.text, cell.number)) for cell in code_cells(text)]
         result = engine.migrate_source(_join(parts), path, settings, project)
         new = _split(result.text, parts) if result.changed else {}
-        outcomes = [_placed(o, path, parts, text) for o in result.outcomes]
+        lines = LineStarts(text)
+        outcomes = [_placed(o, path, parts, lines) for o in result.outcomes]
         counts = Counter(result.edits)
         for part in parts:
             shell = _shell(part, new.get(part.cell.number, part.cell.text), path, settings)
             if shell.changed:
                 new[part.cell.number] = shell.text
-            outcomes += [_in_cell(o, path, part.cell, o.line, text) for o in shell.outcomes]
+            outcomes += [_in_cell(o, path, part.cell, o.line, lines) for o in shell.outcomes]
             counts.update(shell.edits)
             if part.masked.problem and wants(part.cell.text.encode("utf-8", "replace")):
                 place = f"cell {part.cell.number}: {part.masked.problem}"
@@ -119,20 +120,20 @@ def _shell(part: _Part, code: str, path: str, settings: Settings) -> FileResult:
     return scan(view, settings)
 
 
-def _placed(outcome: Outcome, path: str, parts: list[_Part], text: str) -> Outcome:
+def _placed(outcome: Outcome, path: str, parts: list[_Part], lines: LineStarts) -> Outcome:
     """An outcome of the joined module, placed in the notebook."""
     line = outcome.finding.place.line if outcome.finding.place else None
     inside = [p for p in parts if p.first_line and line is not None and p.first_line <= line]
     if not inside or line is None:
         return replace(outcome, edits=(), finding=replace(outcome.finding, place=Place(path)))
     part = inside[-1]
-    return _in_cell(outcome, path, part.cell, line - part.first_line + 1, text)
+    return _in_cell(outcome, path, part.cell, line - part.first_line + 1, lines)
 
 
-def _in_cell(outcome: Outcome, path: str, cell: Cell, line: int, text: str) -> Outcome:
+def _in_cell(outcome: Outcome, path: str, cell: Cell, line: int, lines: LineStarts) -> Outcome:
     """Place an outcome at a line of a cell: the line of the file, and the cell as evidence."""
     number = min(max(line, 1), len(cell.tokens)) - 1 if cell.inner else 0
-    file_line = text.count("\n", 0, cell.tokens[number][0]) + 1
+    file_line = lines.line(cell.tokens[number][0])
     where = Evidence(f"cell {cell.number}, line {line}", str(outcome.finding.params.get("code", "")))
     finding = replace(outcome.finding, place=Place(path, file_line), evidence=(where,))
     return replace(outcome, finding=finding, edits=(), line=file_line)

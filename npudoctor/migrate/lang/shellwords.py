@@ -29,10 +29,14 @@ _PASSED_ON = frozenset({"export", "unset", "-e", "--env"})
 
 def read_commands(view: View, start: int, end: int) -> None:
     """Add the commands in `view.text[start:end]`, and what they say, to `view`."""
-    lexer = _Lexer(view.text, start, end)
-    pending = [lexer]
+    pending = [_Lexer(view.text, start, end)]
+    # Each level of $(...) is read again as commands; no script nests so deeply that this runs out.
+    budget = 16 * (end - start) + 10_000
     while pending:
         current = pending.pop()
+        budget -= current.end - current.i
+        if budget < 0:
+            break
         current.run()
         for words in current.commands:
             add_command(view, words)

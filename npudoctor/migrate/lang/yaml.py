@@ -16,7 +16,7 @@ from npudoctor.migrate.engine import FileResult
 from npudoctor.migrate.idioms import scan
 from npudoctor.migrate.idioms.devices import device_facts
 from npudoctor.migrate.lang import Language, wanted_words
-from npudoctor.migrate.lang.flow import read_flow
+from npudoctor.migrate.lang.flow import DEPTH, read_flow
 from npudoctor.migrate.lang.shellwords import read_commands
 from npudoctor.migrate.lang.values import add_list, add_value, is_command_key
 from npudoctor.migrate.project import ProjectIndex
@@ -95,7 +95,7 @@ class _Reader:
             add_list(self.view, level.key.text, level.items)
 
     def _path(self, upto: int) -> tuple[str, ...]:
-        return tuple(level.key.text for level in self.levels[:upto])
+        return tuple(level.key.text for level in self.levels[max(0, upto - DEPTH) : upto])
 
     def _value(self, line: str, start: int, after: int, indent: int) -> None:
         begin, end = _trim(line, after)

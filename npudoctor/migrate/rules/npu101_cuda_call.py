@@ -24,6 +24,9 @@ from npudoctor.migrate.api import (
     name_of_target,
 )
 
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-Tensor.md"
+)
 _MESSAGE = Message(
     title=Text("`{code}` moves to a CUDA device", "`{code}` 会移动到 CUDA 设备"),
     cause=Text(
@@ -31,6 +34,7 @@ _MESSAGE = Message(
         "NPU 机器上没有 CUDA 设备，该调用会报错",
     ),
     fix=Text("move to the NPU with the same arguments", "改为移动到 NPU，参数不变"),
+    sources=(_SOURCE,),
 )
 _UNSURE = Message(
     title=Text("`{code}` may be the project's own method", "`{code}` 可能是工程自己的方法"),
@@ -43,16 +47,15 @@ _UNSURE = Message(
         "若对象是张量或 torch 模块，请手工修改",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """A call of the method, or the method itself (`map(torch.Tensor.cuda, xs)`)."""
     if isinstance(node, ast.Attribute):
-        if (
-            ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda")
-            and not ctx.settings.portable
-        ):
+        named = node.attr == "cuda" and not ctx.settings.portable
+        if named and ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda"):
             yield change(ctx, node, _rename(ctx, node))
         return
     assert isinstance(node, ast.Call)

@@ -27,6 +27,7 @@ from npudoctor.migrate.api import (
     uses_simulator,
 )
 
+_SOURCE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 _MESSAGE = Message(
     title=Text("{code} names a CUDA device", "{code} 指定了 CUDA 设备"),
     cause=Text(
@@ -34,6 +35,7 @@ _MESSAGE = Message(
         "NPU 机器上没有该设备：首个放置到其上的张量会报错",
     ),
     fix=Text("name the NPU instead", "改为 NPU 设备名"),
+    sources=(_SOURCE,),
 )
 
 
@@ -45,6 +47,7 @@ _SIMULATOR = Message(
     ),
     fix=Text("make it npu only where the learner reads it", "仅在学习器使用它的地方改为 npu"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 

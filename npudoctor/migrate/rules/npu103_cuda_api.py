@@ -17,6 +17,7 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     is_simulator_name,
     literals,
@@ -185,20 +186,30 @@ def _is_default_type(ctx: ModuleContext, node: ast.AST) -> bool:
 
 def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: Api) -> list[Edit]:
     """`torch.cuda` -> `torch.npu` in the chain, and keywords that are named differently."""
-    torch_text = ctx.text(inner.value)
     start, end = ctx.span(inner)
     if api.target.startswith("torch.") and not api.target.startswith("torch.npu."):
-        return [Edit(start, ctx.span(node)[1], torch_text + api.target[len("torch") :])]
+        new = ctx.text(inner.value) + api.target[len("torch") :]
+        return [Edit(start, ctx.span(node)[1], new)]
     group = f"api{start}"
-    new = "accelerator_module" if ctx.settings.portable else f"{torch_text}.npu"
-    edits = [Edit(start, end, new, group)]
+    if ctx.settings.portable and not can_pick(ctx):
+        return []
+    if ctx.settings.portable:
+        edits = [Edit(start, end, "accelerator_module", group)]
+    else:
+        edits = [Edit(end - len("cuda"), end, "npu", group)]
     call = ctx.parent(node)
-    if isinstance(call, ast.Call) and call.func is node and not ctx.settings.portable:
-        names = dict(api.keywords)
-        for keyword in call.keywords:
-            if keyword.arg in names:
-                at, _ = ctx.span(keyword)
-                edits.append(Edit(at, at + len(keyword.arg or ""), names[keyword.arg or ""], group))
+    names = dict(api.keywords)
+    if not isinstance(call, ast.Call) or call.func is not node or not names:
+        return edits
+    for keyword in call.keywords:
+        if keyword.arg in names:
+            at, _ = ctx.span(keyword)
+            if not ctx.settings.portable:
+                edits.append(Edit(at, at + len(keyword.arg), names[keyword.arg], group))
+            elif not call.args and keyword is call.keywords[0]:  # by position it has no name to differ
+                edits.append(Edit(at, ctx.span(keyword.value)[0], "", group))
+            else:
+                return []
     return edits
 
 

@@ -19,6 +19,9 @@ from npudoctor.migrate.api import (
     lookup_api,
 )
 
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-cuda.md"
+)
 _MESSAGE = Message(
     title=Text("`{code}` imports from torch.cuda", "`{code}` 从 torch.cuda 导入"),
     cause=Text(
@@ -26,6 +29,7 @@ _MESSAGE = Message(
         "导入的内容面向 CUDA；没有 CUDA 时不起作用或报错",
     ),
     fix=Text("import the same names from torch_npu.npu", "改为从 torch_npu.npu 导入同名接口"),
+    sources=(_SOURCE,),
 )
 _LEFT = Message(
     title=Text("`{code}` cannot be moved to torch_npu as a whole", "`{code}` 无法整体改为 torch_npu"),
@@ -35,6 +39,7 @@ _LEFT = Message(
     ),
     fix=Text("split the import, and change the named uses by hand", "请拆分导入语句，并手工修改所列用法"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 
@@ -91,7 +96,10 @@ def _take_out(ctx: ModuleContext, node: ast.ImportFrom, alias: ast.alias, new: s
     """Edits that turn `from torch import a, cuda` into two statements, or one into another."""
     start, end = ctx.span(node)
     if len(node.names) == 1:
-        return [Edit(start, end, f"from torch_npu import {new}", group)]
+        module = re.compile(r"from\s+(torch)\b").match(ctx.source, start, end)
+        assert module is not None
+        from_edit = Edit(module.start(1), module.end(1), "torch_npu", group)
+        return [from_edit, Edit(*ctx.span(alias), new, group)]
     at = node.names.index(alias)
     spans = [ctx.span(a) for a in node.names]
     cut = (spans[at][0], spans[at + 1][0]) if at == 0 else (spans[at - 1][1], spans[at][1])

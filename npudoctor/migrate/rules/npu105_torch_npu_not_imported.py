@@ -20,6 +20,7 @@ from npudoctor.migrate.api import (
     uses_npu,
 )
 
+_SOURCE = "https://github.com/Ascend/pytorch"
 _MESSAGE = Message(
     title=Text(
         "the module uses the NPU but does not import torch_npu", "模块使用了 NPU，但没有导入 torch_npu"
@@ -30,6 +31,7 @@ _MESSAGE = Message(
         "只有 `import torch_npu` 之后才有 torch.npu；自动加载自 torch 2.5 起提供，且可能被关闭",
     ),
     fix=Text("import torch_npu after torch", "在 torch 之后导入 torch_npu"),
+    sources=(_SOURCE,),
 )
 
 

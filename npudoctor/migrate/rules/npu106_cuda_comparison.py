@@ -26,6 +26,7 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
+_SOURCE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 _MESSAGE = Message(
     title=Text("the test for {code} is never true on an NPU", "对 {code} 的判断在 NPU 上永远不成立"),
     cause=Text(
@@ -33,6 +34,7 @@ _MESSAGE = Message(
         "NPU 上的设备名为 npu，该分支会被悄悄跳过",
     ),
     fix=Text("compare with the NPU's name", "与 NPU 的设备名比较"),
+    sources=(_SOURCE,),
 )
 _UNFED = Message(
     title=Text(
@@ -48,6 +50,7 @@ _UNFED = Message(
         "请一次迁移整个工程，或在选择设备名的地方一并修改该判断",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 

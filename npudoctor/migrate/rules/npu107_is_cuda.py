@@ -18,6 +18,9 @@ from npudoctor.migrate.api import (
     change,
 )
 
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-Tensor.md"
+)
 _MESSAGE = Message(
     title=Text("`{code}` is always False on an NPU", "`{code}` 在 NPU 上始终为 False"),
     cause=Text(
@@ -25,6 +28,7 @@ _MESSAGE = Message(
         "张量在 NPU 上，该分支会被悄悄跳过",
     ),
     fix=Text("ask for the NPU", "改为判断是否在 NPU 上"),
+    sources=(_SOURCE,),
 )
 
 
@@ -39,6 +43,7 @@ _KERNEL = Message(
         "在将核函数移植到 triton-ascend 之前请保持不变，以便走后备实现",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 

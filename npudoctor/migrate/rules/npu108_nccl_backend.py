@@ -23,6 +23,7 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
+_SOURCE = "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-distributed.md"
 _MESSAGE = Message(
     title=Text("{code} is NVIDIA's collective library", "{code} 是 NVIDIA 的集合通信库"),
     cause=Text(
@@ -30,6 +31,7 @@ _MESSAGE = Message(
         "没有 CUDA 的 torch 不含 NCCL：init_process_group 会报错，相应比较也永远不成立",
     ),
     fix=Text("use hccl, which torch_npu registers", "改用 torch_npu 注册的 hccl"),
+    sources=(_SOURCE,),
 )
 _LEFT = Message(
     title=Text("{code} was not recognised as a backend name", "未能确认 {code} 是后端名"),
@@ -39,6 +41,7 @@ _LEFT = Message(
     ),
     fix=Text("change it by hand where it is one", "若确为后端名，请手工修改"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _PAIRS = {
     "nccl": "hccl",

@@ -21,6 +21,7 @@ from npudoctor.migrate.api import (
     keyword_of,
 )
 
+_SOURCE = "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-amp.md"
 _MESSAGE = Message(
     title=Text("`{code}` means CUDA when no device is named", "`{code}` 未指定设备时默认为 CUDA"),
     cause=Text(
@@ -28,6 +29,7 @@ _MESSAGE = Message(
         "没有 CUDA 时仅给出警告并自行失效，损失不再缩放",
     ),
     fix=Text("name the device type", "写明设备类型"),
+    sources=(_SOURCE,),
 )
 _GPU_DTYPE = Message(
     title=Text("`{code}` speaks of CUDA's autocast", "`{code}` 针对 CUDA 的 autocast"),
@@ -37,6 +39,7 @@ _GPU_DTYPE = Message(
         "改用带设备类型的 torch.get_autocast_dtype / torch.set_autocast_dtype（torch 2.4 起）",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _FWD = Message(
     title=Text("`{code}` belongs to CUDA's autocast", "`{code}` 属于 CUDA 的 autocast"),
@@ -45,6 +48,7 @@ _FWD = Message(
         "fork_rng 的 device_type 默认为 cuda：没有 CUDA 时只会保存 CPU 随机数状态",
     ),
     fix=Text('add device_type="npu"', '增加 device_type="npu"'),
+    sources=(_SOURCE,),
 )
 
 

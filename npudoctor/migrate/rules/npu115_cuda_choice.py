@@ -22,6 +22,7 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
+_SOURCE = "https://docs.python.org/3/library/argparse.html"
 _MESSAGE = Message(
     title=Text("an option accepts {code} and would refuse npu", "选项接受 {code}，却会拒绝 npu"),
     cause=Text(
@@ -29,6 +30,7 @@ _MESSAGE = Message(
         "命令行给出的值会与该列表比较，而默认值不会",
     ),
     fix=Text("accept npu", "接受 npu"),
+    sources=(_SOURCE,),
 )
 
 
@@ -54,6 +56,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
 
 def _is_device_option(ctx: ModuleContext, holder: ast.AST) -> bool:
     above = ctx.parent(holder)
+    if isinstance(above, ast.Call):  # click.Choice([...])
+        above = ctx.parent(above)
     if isinstance(above, ast.keyword):
         call = ctx.parent(above)
         return isinstance(call, ast.Call) and is_device_name(option_name(ctx, call))

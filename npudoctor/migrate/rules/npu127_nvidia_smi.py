@@ -17,6 +17,9 @@ from npudoctor.migrate.api import (
     string_of,
 )
 
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-cuda.md"
+)
 _MESSAGE = Message(
     title=Text("{code} asks the NVIDIA driver", "{code} 查询的是 NVIDIA 驱动"),
     cause=Text(
@@ -28,6 +31,7 @@ _MESSAGE = Message(
         "改用 torch.npu.mem_get_info()、torch.npu.utilization()，或解析 npu-smi info",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _RUNNERS = ("subprocess.", "os.system", "os.popen", "shutil.which", "builtins.len")
 

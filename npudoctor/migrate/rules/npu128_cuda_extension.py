@@ -18,6 +18,7 @@ from npudoctor.migrate.api import (
     string_of,
 )
 
+_SOURCE = "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-utils-cpp_extension.md"
 _MESSAGE = Message(
     title=Text("`{code}` compiles CUDA sources", "`{code}` 会编译 CUDA 源码"),
     cause=Text(
@@ -31,6 +32,7 @@ _MESSAGE = Message(
         "torch_npu.utils.cpp_extension.NpuExtension 只能构建 C++",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _MODULE = "torch.utils.cpp_extension."
 

@@ -17,6 +17,7 @@ from npudoctor.migrate.api import (
     keyword_of,
 )
 
+_SOURCE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 _MESSAGE = Message(
     title=Text(
         "`{code}` is on the CPU and meets a tensor on the device",
@@ -28,6 +29,7 @@ _MESSAGE = Message(
     ),
     fix=Text("make it with device=, once, before the loop", "请用 device= 创建，并移到循环之前只创建一次"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _MAKERS = frozenset(
     {

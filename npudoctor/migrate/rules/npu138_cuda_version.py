@@ -17,6 +17,7 @@ from npudoctor.migrate.api import (
     string_of,
 )
 
+_SOURCE = "https://github.com/Ascend/pytorch"
 _MESSAGE = Message(
     title=Text("`{code}` is None without CUDA", "没有 CUDA 时 `{code}` 为 None"),
     cause=Text(
@@ -28,6 +29,7 @@ _MESSAGE = Message(
         "改用 torch.npu.is_available()，或用 torch_npu.version 查询插件版本",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _HAS = Message(
     title=Text("`{code}` is always true", "`{code}` 始终为真"),
@@ -40,6 +42,7 @@ _HAS = Message(
         '改为判断 hasattr(torch, "npu") 与 torch.npu.is_available()',
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 

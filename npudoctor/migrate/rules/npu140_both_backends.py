@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, Text, is_dual
 
+_SOURCE = "https://github.com/Ascend/pytorch"
 _MESSAGE = Message(
     title=Text("the module already handles NPUs and was left alone", "该模块已支持 NPU，保持原样"),
     cause=Text(
@@ -17,6 +18,7 @@ _MESSAGE = Message(
         "nothing to do here; look only whether its NPU branch is the one you want",
         "此处无需修改；请确认其 NPU 分支符合预期",
     ),
+    sources=(_SOURCE,),
 )
 
 

@@ -25,6 +25,9 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-cuda.md"
+)
 _MESSAGE = Message(
     title=Text("{code} may still name a CUDA device", "{code} 可能仍指 CUDA 设备"),
     cause=Text(
@@ -36,6 +39,7 @@ _MESSAGE = Message(
         "look where the value goes; make it npu if it is a device", "请确认该值的去向；若为设备名，请改为 npu"
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _DYNAMIC = Message(
     title=Text(
@@ -44,6 +48,7 @@ _DYNAMIC = Message(
     cause=Text("which name it is shows only at run time", "具体名称只有运行时才知道"),
     fix=Text("take torch.npu where the device is an NPU", "设备为 NPU 时请改用 torch.npu"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 
@@ -55,6 +60,7 @@ _STAR = Message(
     ),
     fix=Text("import the names you use, then migrate again", "请显式导入所用名称，然后重新迁移"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 

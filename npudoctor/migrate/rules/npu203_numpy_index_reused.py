@@ -42,6 +42,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for upload in analysis.uploads:
         heat = analysis.loops.of(upload.assign)
         params: dict[str, Any] = {"name": upload.name, "reads": len(upload.uses), "heat": heat.value}
+        params["syncs"] = len(upload.uses) - 1
         if upload.refusal is not None:
             told = message(_TITLE[heat], upload.refusal, _LEFT, heat, SOURCE_COPY)
             yield change(ctx, upload.assign, message=told, **params)

@@ -46,12 +46,20 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         params: dict[str, Any] = {"heat": heat.value, "joined": ", ".join(names)}
         if edits:
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_SCALAR)
-            yield change(ctx, row.joint[0].node, *edits, message=told, reads=len(row.joint), **params)
+            yield change(
+                ctx,
+                row.joint[0].node,
+                *edits,
+                message=told,
+                reads=len(row.joint),
+                **params,
+                syncs=len(row.joint) - 1,
+            )
             continue
         maybe = [r for r in row.reads if analysis.may_be_tensor(r)]
         if len(maybe) >= _TELL_FROM:
             told = message(_TITLE[heat], NOT_PROVED, _LEFT, heat, SOURCE_SCALAR)
-            yield change(ctx, maybe[0].node, message=told, reads=len(maybe), **params)
+            yield change(ctx, maybe[0].node, message=told, reads=len(maybe), **params, syncs=len(maybe))
 
 
 def _join(analysis: Analysis, row: Row) -> tuple[tuple[Edit, ...], list[str]]:

@@ -40,7 +40,15 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         heat = group[0].heat
         values = ", ".join(dict.fromkeys(ctx.text(r.value)[:40] for r in group))
         told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_COPY)
-        yield change(ctx, group[0].node, message=told, reads=len(group), values=values, heat=heat.value)
+        yield change(
+            ctx,
+            group[0].node,
+            message=told,
+            reads=len(group),
+            syncs=len(group),
+            values=values,
+            heat=heat.value,
+        )
 
 
 RULE = Rule(

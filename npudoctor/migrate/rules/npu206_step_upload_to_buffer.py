@@ -52,7 +52,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             *_edits(ctx, step),
             message=told,
             heat=heat.value,
-            reads=1,
+            syncs=1,
             name=step.name,
             safety=Safety.SAFE if step.same_dtype else Safety.UNSAFE,
         )

@@ -21,8 +21,9 @@ _SHARE_ZH = (
     "这类校验占全部标量读取的 88% 至 93%，显式 .item() 只占 7% 至 12%"
 )
 _TITLE = Text(
-    "`{code}` checks its arguments on the host: {construct} waits to build it, {log_prob} per log_prob",
-    "`{code}` 在主机上校验参数：构造时等待 {construct} 次，每次 log_prob 等待 {log_prob} 次",
+    "`{code}` checks its arguments on the host (scalar reads: {construct} to build it, {log_prob} per "
+    "log_prob)",
+    "`{code}` 在主机上校验参数（标量读取：构造时 {construct} 次，每次 log_prob {log_prob} 次）",
 )
 _CAUSE = Text(
     "torch.distributions validates arguments with `if not valid.all()`, which waits for the device each "
@@ -60,6 +61,8 @@ _CHECK = Message(
     Severity.NOTE,
     _MESSAGE.sources,
 )
+# Never one without the other: validation goes only together with the check of the same file.
+_GROUP = "validation"
 _ERROR = "the loss of this update is not finite: the policy has diverged or an input is invalid"
 
 
@@ -84,11 +87,12 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             *edits,
             message=message,
             heat=heat.value,
-            reads=construction.checks.construct,
+            syncs=construction.checks.construct,
             construct=construction.checks.construct,
             log_prob=construction.checks.log_prob,
         )
-    if any(not c.guarded for c in built) or any(m.constructions for m in elsewhere):
+    wanted = any(not c.guarded for c in built) or any(m.constructions for m in elsewhere)
+    if ctx.settings.unsafe and wanted:  # without the other half the check would only cost a sync
         for place in where:
             edit = _finite_check(ctx, place)
             if edit is not None:
@@ -98,7 +102,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
                     edit,
                     message=_CHECK,
                     heat=analysis.loops.of(place.loop).value,
-                    reads=0,
+                    syncs=0,
                 )
 
 
@@ -114,7 +118,7 @@ def _switch_off(ctx: ModuleContext, construction: Construction) -> tuple[Edit, .
     _, end = ctx.span(call)
     if not arguments or ctx.source[last : end - 1].strip() not in ("", ","):
         return ()
-    return (Edit(last, last, ", validate_args=False"),)
+    return (Edit(last, last, ", validate_args=False", _GROUP),)
 
 
 def _finite_check(ctx: ModuleContext, place: Place) -> Edit | None:
@@ -126,7 +130,7 @@ def _finite_check(ctx: ModuleContext, place: Place) -> Edit | None:
     lines = (
         f'{indent}if not {torch}.isfinite({place.loss}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
     )
-    return Edit(end, end, ("\n" + lines[:-1]) if missing else lines)
+    return Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP)
 
 
 RULE = Rule(

@@ -37,7 +37,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for read in analyse(ctx).reads:
         if read.use == DEBUG or read.kind == "format":
             told = message(_TITLE[read.heat], _CAUSE, _FIX, read.heat, SOURCE_SCALAR)
-            yield change(ctx, read.node, message=told, heat=read.heat.value, reads=1)
+            yield change(ctx, read.node, message=told, heat=read.heat.value, syncs=1)
 
 
 RULE = Rule(

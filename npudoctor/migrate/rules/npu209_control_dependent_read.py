@@ -42,7 +42,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         if read.use == CONTROL and read.kind != "format":
             fix = _INVARIANT if analysis.invariant(read) else _FIX
             told = message(_TITLE[read.heat], _CAUSE, fix, read.heat, SOURCE_SCALAR)
-            yield change(ctx, read.node, message=told, heat=read.heat.value, reads=1)
+            yield change(ctx, read.node, message=told, heat=read.heat.value, syncs=1)
 
 
 RULE = Rule(

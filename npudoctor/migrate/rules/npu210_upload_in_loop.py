@@ -38,7 +38,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for wait in analysis.waits:
         if wait.kind == UPLOAD and wait.node not in told_elsewhere:
             told = message(_TITLE[wait.heat], _CAUSE, _FIX, wait.heat, SOURCE_COPY)
-            yield change(ctx, wait.node, message=told, heat=wait.heat.value, reads=1)
+            yield change(ctx, wait.node, message=told, heat=wait.heat.value, syncs=1)
 
 
 RULE = Rule(

@@ -37,7 +37,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for wait in analyse(ctx).waits:
         if wait.kind == SYNCHRONIZE and not _is_timed(ctx, wait.node):
             told = message(_TITLE[wait.heat], _CAUSE, _FIX, wait.heat, *_MESSAGE.sources)
-            yield change(ctx, wait.node, message=told, heat=wait.heat.value, reads=1)
+            yield change(ctx, wait.node, message=told, heat=wait.heat.value, syncs=1)
 
 
 def _is_timed(ctx: ModuleContext, node: ast.expr) -> bool:

@@ -68,7 +68,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         fix = _INVARIANT if analysis.invariant(read) else _FIXES.get(read.use, _FIX)
         source = SOURCE_COPY if read.kind == "array" else SOURCE_SCALAR
         told = message(_TITLE[read.heat], cause, fix, read.heat, source)
-        yield change(ctx, read.node, message=told, heat=read.heat.value, reads=1)
+        yield change(ctx, read.node, message=told, heat=read.heat.value, syncs=1)
 
 
 RULE = Rule(

@@ -39,7 +39,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for wait in analyse(ctx).waits:
         if wait.kind == HIDDEN:
             told = message(_TITLE[wait.heat], _CAUSE, _FIX, wait.heat, *_MESSAGE.sources)
-            yield change(ctx, wait.node, message=told, heat=wait.heat.value, reads=1)
+            yield change(ctx, wait.node, message=told, heat=wait.heat.value, syncs=1)
 
 
 RULE = Rule(

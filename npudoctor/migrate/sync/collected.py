@@ -59,7 +59,7 @@ def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple[Edit, .
         told = message(title[heat], cause, fix, heat, SOURCE_SCALAR)
     else:
         told = message(title[heat], drain.refusal or UNUSUAL, left, heat, SOURCE_SCALAR)
-    params: dict[str, Any] = {**drain.params, "heat": heat.value, "reads": len(drain.sites)}
+    params: dict[str, Any] = {**drain.params, "heat": heat.value, "syncs": len(drain.sites)}
     return change(analysis.ctx, first, *edits, message=told, **params)
 
 

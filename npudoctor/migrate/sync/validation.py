@@ -14,7 +14,7 @@ from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
-_COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories|act|select_action)\(")
+_COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories)\(")
 _PREFIX = "torch.distributions."
 
 

@@ -91,6 +91,7 @@ def evaluate(expression: str, inputs: dict[str, Any], dtype: Any, device: Any, b
         "F": F,
         "distribution": distribution,
         "adam_steps": adam_steps,
+        "adam_foreach": adam_foreach,
         "clipped_gradients": clipped_gradients,
         **local,
     }
@@ -143,6 +144,24 @@ def adam_steps(weight: Any, gradient: Any) -> Any:
     # The change, not the weight: an optimiser that does nothing must not pass. The large
     # learning rate keeps the rounding of the weights out of the comparison.
     return w - weight.detach()
+
+
+def adam_foreach(weight: Any, gradient: Any) -> Any:
+    """As `adam_steps`, with the operators on lists that torch uses on accelerators."""
+    import torch
+
+    lr, beta1, beta2, eps = 3e-2, 0.9, 0.999, 1e-5
+    ws, gs = [weight.detach().clone()], [gradient.detach()]
+    first, second = [g.new_zeros(g.shape) for g in gs], [g.new_zeros(g.shape) for g in gs]
+    for step in range(1, 4):
+        torch._foreach_lerp_(first, gs, 1 - beta1)
+        torch._foreach_mul_(second, beta2)
+        torch._foreach_addcmul_(second, gs, gs, 1 - beta2)
+        roots = torch._foreach_sqrt(second)
+        torch._foreach_div_(roots, (1 - beta2**step) ** 0.5)
+        torch._foreach_add_(roots, eps)
+        torch._foreach_addcdiv_(ws, first, roots, -lr / (1 - beta1**step))
+    return ws[0] - weight.detach()
 
 
 def clipped_gradients(*gradients: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which Python, torch and torch_npu are here, does torch import, and does it see an NPU?
+"""Which Python, torch and torch_npu are here, does torch import, and does it see an NPU? `probe.py DEVICE`.
 
 Emits `python`, then `torch` or `failed`, then `npu`. Versions are read from the package
 metadata first, so they are known even when the import fails.
@@ -33,7 +33,7 @@ def job(args: list[str]) -> int:
         return 0
     emit("torch", version=torch.__version__, file=torch.__file__)
     try:
-        if not hasattr(torch, "npu") and installed("torch_npu"):
+        if args[0] in ("auto", "npu") and not hasattr(torch, "npu") and installed("torch_npu"):
             import torch_npu  # noqa: F401
         report_npu(torch)
     except BaseException as error:

@@ -73,7 +73,7 @@ def run(context: Context) -> Outcome:
 
 
 def _probe(context: Context) -> Outcome:
-    child = context.run("probe", timeout_s=_TIMEOUT_S)
+    child = context.run("probe", context.plan.device, timeout_s=_TIMEOUT_S)
     python = child.first("python")
     if python is None or child.first("torch") is None or child.first("npu") is None:
         outcome = causes.no_result(_CODE, child, context)

@@ -32,6 +32,7 @@ def test_crash_and_silence() -> None:
     assert exceptions("Fatal Python error: Segmentation fault\n\nCurrent thread")[0].startswith(
         "Fatal Python error"
     )
+    assert exceptions("Exception: ASCEND_OPP_PATH : /x does not exist.")[0].startswith("Exception: ASCEND")
     assert exceptions("") == ("", "")
     assert exceptions("[W123] some warning about nothing") == ("", "")
     assert tail("a\n\nb\n", 1) == ("b",)

@@ -29,7 +29,7 @@ def check_a_host_scalar_mixes() -> None:
 
 def check_no_numpy_without_cpu() -> None:
     device = torch.ones(2, device="npu")
-    fails(lambda: device.numpy(), TypeError, "can't convert npu:0 device type tensor to numpy")
+    fails(device.numpy, TypeError, "can't convert npu:0 device type tensor to numpy")
     fails(lambda: np.asarray(device), TypeError, "can't convert npu:0 device type tensor to numpy")
 
 
@@ -66,6 +66,18 @@ def check_factories_and_likes() -> None:
                  torch.full((2,), 7.0, device="npu"), torch.as_tensor(np.ones(3), device="npu")):
         assert made.device.type == "npu"
     assert torch.empty_like(device, device="cpu").device.type == "cpu"
+
+
+def check_copies_between_devices() -> None:
+    host = torch.randn(3)
+    second = host.to("npu:0").to("npu:1")
+    assert second.device.index == 1
+    same(host, second)
+    same(host, torch.empty(3, device="npu:0").copy_(second))
+
+
+def check_sparse_tensors_are_refused() -> None:
+    fails(torch.eye(3, device="npu").to_sparse, NotImplementedError, "no sparse tensors")
 
 
 def check_pinned_memory() -> None:

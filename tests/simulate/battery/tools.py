@@ -17,10 +17,11 @@ def same(host: Any, device: Any) -> None:
 
 def fails(action: Callable[[], Any], kind: type[BaseException], *words: str) -> None:
     """`action` raises `kind` with all the words in its message."""
+    said = None
     try:
         action()
     except kind as error:
-        missing = [word for word in words if word not in str(error)]
-        assert not missing, (missing, str(error))
-        return
-    raise AssertionError(f"no {kind.__name__}")
+        said = str(error)
+    assert said is not None, f"no {kind.__name__}"
+    missing = [word for word in words if word not in said]
+    assert not missing, (missing, said)
