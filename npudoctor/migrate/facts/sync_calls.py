@@ -126,4 +126,4 @@ def heat_by_name(project: ProjectIndex) -> dict[str, Heat]:
     return heat
 
 
-FACT = Fact("sync_calls", ("step(", "backward("), summarise)
+FACT = Fact("sync_calls", ("step(", "backward(", "nn.Module", "istribution"), summarise)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ CHANGED = Text(
 _ARRAY_CALLS = frozenset({"numpy.arange", "numpy.random.permutation"})
 _MAX_DEPTH = 6  # times the bindings of each name: keep the product small
 _MAX_BINDINGS = 3
+_SIGNED = re.compile(r"(?<![a-z])int(32|64)?\b")
 _ARRAY_METHODS = frozenset({"reshape", "ravel", "flatten", "copy", "astype"})
 
 
@@ -94,7 +96,7 @@ class Indices:
                 return not any(k.arg == "dtype" for k in node.keywords)
             func = node.func
             if isinstance(func, ast.Attribute) and func.attr in _ARRAY_METHODS:
-                plain = func.attr != "astype" or "int" in ast.unparse(node)
+                plain = func.attr != "astype" or _SIGNED.search(ast.unparse(node)) is not None
                 return plain and self.is_array(func.value, depth + 1)
         return False
 

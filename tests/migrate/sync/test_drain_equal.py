@@ -128,6 +128,11 @@ LOOPS = (
     "enumerate(data):\n{nested}\n"
     "    out.append((list(xs), acc))",
     "for turn in range(2):\n    for i, d in enumerate(data):\n{nested}\n    out.append((list(xs), acc))",
+    "with torch.inference_mode():\n    for i, d in enumerate(data):\n{nested}",
+    "with torch.autocast('cpu', torch.bfloat16):\n    for i, d in enumerate(data):\n{nested}",
+    "for i, d in enumerate(data):\n    with torch.no_grad():\n{nested}",
+    "def bump():\n    loss.data.add_(1)\nfor i, d in enumerate(data):\n{body}\n    bump()",
+    "for i, d in enumerate(data[:2]):\n    for j in range(i):\n{nested}",
 )
 TAIL = """
     out.append((xs, ys, acc, bcc, len(xs), [x * 2 for x in xs], sum(y for y in ys)))

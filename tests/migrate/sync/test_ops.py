@@ -143,17 +143,12 @@ def test_function(name: str) -> None:
 def test_losses_are_0dim_and_new(name: str) -> None:
     x = matrix(torch.float32)
     extra = {"gaussian_nll_loss": (x, x, x), "nll_loss": (x, torch.tensor([0, 1]))}
-    result = getattr(F, name)(*extra.get(name, (x, x.clone())))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = getattr(F, name)(*extra.get(name, (x, x.clone())))
     assert result.dim() == 0
     assert result.dtype.is_floating_point
     assert not shares(result, x)
-    module = ops("module")
-    names = {"binary_cross_entropy": "BCELoss", "binary_cross_entropy_with_logits": "BCEWithLogitsLoss"}
-    wanted = names.get(name, "".join(w.capitalize() for w in name.replace("_loss", "").split("_")) + "Loss")
-    assert any(n.lower() == wanted.lower().replace("klddiv", "kldiv") for n in module) or name in (
-        "kl_div",
-        "cross_entropy",
-    )
 
 
 @pytest.mark.parametrize("name", sorted(ops("module")))

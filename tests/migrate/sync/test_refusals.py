@@ -90,7 +90,8 @@ def in_function(body: str, head: str = "def update(batches):") -> str:
         ),
         (
             in_function(
-                "xs = []\nwhile True:\n    xs.append(torch.mean(batches).item())\n    if batches:\n        break"
+                "xs = []\nwhile True:\n    xs.append(torch.mean(batches).item())\n"
+                "    if batches:\n        break"
             ),
             hazards.UNBOUNDED,
         ),
@@ -190,9 +191,11 @@ def test_untouched(source: str) -> None:
     [
         "import torch\nxs = []\nfor x in y:\n\txs.append(torch.mean(x).item())",
         "import torch\nxs = []\nfor x in y: xs.append(torch.mean(x).item())  # one line\nprint(xs)\n",
-        "import torch\nif True:\n  xs = []\n  for x in y:\n    xs.append(\n      torch.mean(x)\n      .item()\n    )\n  # end\n",
+        "import torch\nif True:\n  xs = []\n  for x in y:\n    xs.append(\n      torch.mean(x)\n"
+        "      .item()\n    )\n  # end\n",
         "import torch\nt = 0\nfor x in y:\n\tt += torch.mean(x).item()\n\n\nprint(t)",
-        "import torch\nxs, t = [], 0.0\nfor x in y:\n    xs.append(torch.mean(x).item()); t += torch.sum(x.exp()).item()",
+        "import torch\nxs, t = [], 0.0\nfor x in y:\n"
+        "    xs.append(torch.mean(x).item()); t += torch.sum(x.exp()).item()",
     ],
 )
 def test_layouts_parse_and_are_stable(source: str, newline: str) -> None:
