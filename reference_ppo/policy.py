@@ -104,7 +104,7 @@ class Policy(nn.Module):
         return self(s)[0].mode(), state
 
     def to_env(self, a: NDArray[np.float32]) -> NDArray[Any]:
-        """What the environment gets for the policy's action (N, K): tanh(u) if the policy squashes, in bounds."""
+        """What the environment gets for the policy's action (N, K): in bounds, tanh(u) if it squashes."""
         return self.spec.to_env(a, self.squash)
 
     # What the update asks for.

@@ -18,7 +18,7 @@ FIRST_SEED = 1_000_000  # the episodes that reference_ppo evaluates on
 
 
 class PolicyGraph(nn.Module):
-    """Normalise, act, squash or clip, and stretch: all that `reference_ppo` does between observation and action.
+    """Normalise, act, squash or clip, and stretch: what `reference_ppo` does from observation to action.
 
     The weights are cut out of the policy's flat vector once, so that the graph holds one
     constant per layer instead of slices of one.

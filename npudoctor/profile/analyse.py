@@ -267,7 +267,7 @@ def _work(launched: Columns) -> float:
     duration = launched.end - launched.start
     floor = float(np.median(duration))
     order = np.argsort(launched.name, kind="stable")
-    names, first = np.unique(launched.name[order], return_index=True)
+    _, first = np.unique(launched.name[order], return_index=True)
     groups = np.split(duration[order], first[1:])
     return float(sum(len(group) * max(float(np.median(group)) - floor, 0.0) for group in groups))
 
