@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "data": set(),
     "machine": BASE | {"tables"},
     "pairing": BASE | {"tables", "machine"},
-    "check": FACTS,
+    "check": FACTS | {"symptoms"},
     "container": FACTS,
     "fleet": FACTS | {"check"},
     "symptoms": BASE | {"tables"},

@@ -16,6 +16,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from reference_ppo.analytic import AnalyticUpdate
 from reference_ppo.config import Config
 from reference_ppo.envs.make import Spec
 from reference_ppo.policy import Policy

@@ -1,9 +1,12 @@
-"""Speed of the reference against stable-baselines3: `python benchmarks/ppo/speed.py [--seeds 3] [--steps 61440]`.
+"""Speed of the reference against stable-baselines3.
 
-Same task, same hyperparameters, same steps, one torch thread, every run in a process of its own, contenders in
-turn so that a busy machine hits all alike. Compare the ratios; they use CPU seconds, which a neighbour disturbs
-less than the clock. stable-baselines3 is tried with several numbers of environments and its best one counts.
-Without stable-baselines3 in this Python a virtual environment of its own is made; if that fails, it is skipped.
+    python benchmarks/ppo/speed.py [--seeds 3] [--steps 61440]
+
+Same task, same hyperparameters, same steps, one torch thread, every run in a process of its own, contenders
+in turn so that a busy machine hits all alike. Compare the ratios; they use CPU seconds, which a neighbour
+disturbs less than the clock. stable-baselines3 is tried with several numbers of environments and its best
+one counts. Without stable-baselines3 in this Python a virtual environment is made for it; if that fails, it
+is skipped.
 """
 
 from __future__ import annotations
@@ -19,15 +22,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SB3, VERSION = "stable-baselines3", "2.9.2"
-CONTENDERS = [(SB3, 1), (SB3, 8), (SB3, 32), ("plain", 32), ("analytic", 32), ("compiled", 32), ("numpy", 32)]
+CONTENDERS = [(SB3, 8), (SB3, 32), ("plain", 32), ("analytic", 32), ("compiled", 32), ("numpy", 32)]
+
+
+def succeeds(*command: str) -> bool:
+    """Whether a command ends with 0."""
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def python_with_sb3() -> str | None:
     """A Python that can import stable-baselines3: this one, or one made for it beside the project."""
-    if (
-        subprocess.run([sys.executable, "-c", "import stable_baselines3"], capture_output=True).returncode
-        == 0
-    ):
+    if succeeds(sys.executable, "-c", "import stable_baselines3"):
         return sys.executable
     folder = ROOT / "build" / "benchmark-venv"
     python = folder / "bin" / "python"
@@ -35,9 +40,7 @@ def python_with_sb3() -> str | None:
         subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", str(folder)], check=True)
     # --no-deps: nothing may replace the torch under test; pandas is what it needs beyond that.
     for arguments in (["--no-deps", f"{SB3}=={VERSION}"], ["pandas", "cloudpickle"]):
-        if subprocess.run(
-            [str(python), "-m", "pip", "install", "-q", *arguments], capture_output=True
-        ).returncode:
+        if not succeeds(str(python), "-m", "pip", "install", "-q", *arguments):
             return None
     return str(python)
 

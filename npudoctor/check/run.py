@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
+from npudoctor.check.unexplained import explained
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.core.report import Report
@@ -59,7 +60,7 @@ def report(
     """
     units = {code: check for code, check in all_checks().items() if code not in ignore}
     found = diagnose(machine, tables, units)
-    findings = found.findings
+    findings = explained(found.findings, machine)
     verdict, params = _verdict(found, findings, lang)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(

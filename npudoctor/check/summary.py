@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npudoctor.check.api import chips
+from npudoctor.check.api import chips, driver_seen
 from npudoctor.core.report import Fact
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import Absent, Known, Leaf, Machine, TimedOut, Unknown, value
@@ -27,7 +27,7 @@ def facts(machine: Machine) -> tuple[Fact, ...]:
             "system": _system(machine),
             "python": _python(machine),
             "chips": _chips(machine),
-            "driver": _version(machine.driver.info),
+            "driver": _driver(machine),
             "firmware": _version(machine.firmware),
             "cann": _cann(machine),
             "torch": _package(machine, "torch"),
@@ -46,6 +46,11 @@ def _none(leaf: Leaf) -> tuple[str, str]:
 
 def _version(leaf: Leaf) -> tuple[str, str]:
     return (leaf.value.version, leaf.place) if isinstance(leaf, Known) else _none(leaf)
+
+
+def _driver(machine: Machine) -> tuple[str, str]:
+    seen = driver_seen(machine)
+    return (seen[0].version, seen[1]) if seen is not None else _none(machine.driver.info)
 
 
 def _system(machine: Machine) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,15 +75,18 @@ _WRITTEN = Text(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help=Text("Also write what was seen, redacted, as a bundle.", "同时将（脱敏后的）观测写入录制文件。"),
+    help=Text(
+        "Also write what was seen, redacted, as a bundle (- for standard output).",
+        "同时将（脱敏后的）观测写入录制文件（- 表示标准输出）。",
+    ),
 )
 @option(
     "--replay",
     type=click.Path(path_type=Path),
     metavar="PATH",
     help=Text(
-        "Diagnose a bundle, or every bundle in a folder (a fleet).",
-        "诊断录制文件，或目录下的所有录制文件（集群）。",
+        "Diagnose a bundle (- for standard input), or every bundle in a folder (a fleet).",
+        "诊断录制文件（- 表示标准输入），或目录下的所有录制文件（集群）。",
     ),
 )
 @option("--strict", is_flag=True, help=Text("Warnings set exit code 1 too.", "有警告时也以退出码 1 退出。"))
@@ -132,12 +136,14 @@ def COMMAND(
     if replay is not None:
         machine = run.replayed(replay)
     else:
-        if record is not None and not record.absolute().parent.is_dir():
+        if record is not None and str(record) != "-" and not record.absolute().parent.is_dir():
             raise UserError(_NO_FOLDER, params={"path": record})
         settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
         with session.progress(_LOOKING, len(all_probes())) as advance:
             machine = run.observed(settings, record, advance)
-        if record is not None:
+        if record is not None and str(record) == "-":
+            session = dataclasses.replace(session, quiet=True)  # standard output holds the bundle alone
+        elif record is not None:
             session.note(_WRITTEN, {"path": record})
     report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)
     emit(session, report)

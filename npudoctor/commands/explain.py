@@ -15,6 +15,9 @@ from npudoctor.core.text import Text
 from npudoctor.session import Session
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from npudoctor.core.blocks import Answer
     from npudoctor.core.report import Report
     from npudoctor.symptoms.match import Scanner
 
@@ -37,16 +40,21 @@ _NEITHER_HINT = Text(
 )
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
-# Packages whose modules are units named after their codes.
+_CLOSED = Text("standard input is closed", "标准输入已关闭")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
+# Packages whose modules are units named after their codes.
 _UNITS = (
     "npudoctor.check.checks",
     "npudoctor.migrate.rules",
     "npudoctor.migrate.idioms",
     "npudoctor.profile.bounds",
+    "npudoctor.simulate.rules",
     "npudoctor.smoke_test.stages",
     "npudoctor.export.rules",
 )
+_CAUSE = Text("cause", "原因")
+_FIX = Text("fix", "修复")
+_SOURCE = Text("source", "来源")
 _UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
@@ -76,6 +84,8 @@ def _file(session: Session, name: str, limit: int) -> Report:
 
     scanner = Scanner(all_symptoms())
     try:
+        if name == "-" and sys.stdin is None:
+            raise UserError(_CLOSED)
         if name == "-":
             _scan(session, scanner, sys.stdin.buffer, None)
         else:
@@ -112,15 +122,12 @@ def _page(text: str) -> Report:
 
 
 def _unit_page(text: str) -> Report | None:
-    """The page of a check, rule or probe with this code, taken from its own module."""
+    """The page of a check, rule, stage or bound with this code, taken from its own module."""
     import pkgutil
     import re
     from importlib import import_module
-    from inspect import cleandoc
 
-    from npudoctor.core.blocks import Answer
     from npudoctor.core.report import Report
-    from npudoctor.core.text import verbatim
 
     if not re.fullmatch(r"NPU\d{3}", text.upper()):
         return None
@@ -132,10 +139,31 @@ def _unit_page(text: str) -> Report | None:
         for module in pkgutil.iter_modules(folder):
             if module.name.startswith(f"{text.lower()}_"):
                 unit = import_module(f"{package}.{module.name}")
-                slug = module.name.partition("_")[2].replace("_", "-")
-                about = [line for line in cleandoc(unit.__doc__ or slug).splitlines() if line.strip()]
-                lines = tuple((_ABOUT, verbatim(line)) for line in about)
-                block = Answer(verbatim(f"{text.upper()}  {slug}"), lines)
-                return Report("explain", _UNIT, {"code": text.upper()}, blocks=(block,),
+                return Report("explain", _UNIT, {"code": text.upper()}, blocks=(_unit_block(unit),),
                               extra={"what": text, "unit": unit.__name__})
     return None
+
+
+def _unit_block(module: ModuleType) -> Answer:
+    """Title, cause, fix and sources of a unit, as far as it states them, and its own description."""
+    from inspect import cleandoc
+
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.text import verbatim
+
+    code = module.__name__.rpartition(".")[2].split("_")[0].upper()
+    unit = next((u for u in vars(module).values() if getattr(u, "code", None) == code), module)
+    message = getattr(unit, "message", unit)
+    lines = [(_ABOUT, verbatim(cleandoc(module.__doc__ or "").replace("\n\n", "\n")))]
+    for label, name in ((_CAUSE, "cause"), (_FIX, "fix")):
+        words = getattr(message, name, None)
+        if isinstance(words, Text):
+            lines.append((label, verbatim(words.en, words.zh)))
+    for source in getattr(message, "sources", ()) or getattr(unit, "sources", ()):
+        lines.append((_SOURCE, verbatim(source)))
+    slug = module.__name__.rpartition(".")[2].partition("_")[2].replace("_", "-")
+    title = getattr(unit, "title", None)
+    head = verbatim(f"{code}  {slug}")
+    if isinstance(title, Text):
+        head = verbatim(f"{code}  {slug}: {title.en}", f"{code}  {slug}：{title.zh}")
+    return Answer(head, tuple(lines))

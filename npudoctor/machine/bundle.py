@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from npudoctor.version import __version__
 
 SCHEMA = "npudoctor.bundle/1"
 SIZE_CAP = 64 << 20
+STANDARD = "-"  # standard input or output
 _FOLDED = ("data", "stdout", "stderr")
 
 _UNREADABLE = Text("cannot read the bundle {path}: {reason}", "无法读取录制文件 {path}：{reason}")
@@ -116,15 +118,18 @@ def from_json(data: Any, path: str = "-") -> Bundle:
 
 
 def load(path: Path) -> Bundle:
-    """Read a bundle file.
+    """Read a bundle file, or `-` for standard input.
 
     Raises:
         UserError: not readable, too large, not JSON, or not a bundle.
     """
     try:
-        if path.stat().st_size > SIZE_CAP:
-            raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": "larger than 64 MiB"})
-        text = path.read_text(encoding="utf-8")
+        if str(path) == STANDARD:
+            text = sys.stdin.read(SIZE_CAP)
+        elif path.stat().st_size > SIZE_CAP:
+            raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": "> 64 MiB"})
+        else:
+            text = path.read_text(encoding="utf-8")
         return from_json(json.loads(text), str(path))
     except OSError as error:
         raise UserError(_UNREADABLE, None, {"path": str(path), "reason": error.strerror or error}) from None
@@ -134,7 +139,7 @@ def load(path: Path) -> Bundle:
 
 
 def save(path: Path, bundle: Bundle, redactor: Redactor) -> None:
-    """Redact and write a bundle; the file appears whole or not at all.
+    """Redact and write a bundle (`-`: to standard output); the file appears whole or not at all.
 
     Raises:
         UserError: the file cannot be written.
@@ -142,6 +147,10 @@ def save(path: Path, bundle: Bundle, redactor: Redactor) -> None:
     from npudoctor.atomic import write_text
 
     data = redactor.data(to_json(bundle))
+    if str(path) == STANDARD:
+        json.dump(data, sys.stdout, indent=1, sort_keys=True)
+        sys.stdout.write("\n")
+        return
     try:
         write_text(path, json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
     except OSError as error:

@@ -50,7 +50,7 @@ class ModuleContext:
         self.tree = ast.parse(source)
         self._lines = _line_starts(source)
         self.names = Names(self.tree)
-        self._spans = fstrings.spans(self)
+        self._spans: dict[ast.AST, tuple[int, int]] = {}  # of what stands inside f-strings
         self.kinds = Kinds(self.names, self.project, path)
         #: Results that several rules share, by name; lives as long as the round.
         self.memo: dict[str, Any] = {}
@@ -60,6 +60,11 @@ class ModuleContext:
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Half-open character span of `node` in `source`."""
         known = self._spans.get(node)
+        if known is None and ast.JoinedStr in self.names.by_type:
+            holder = fstrings.outermost(self, node)
+            if holder is not None and holder not in self._spans:
+                self._spans.update(fstrings.spans(self, holder))
+                known = self._spans.get(node)
         if known is not None:
             return known
         if isinstance(node, ast.alias) and not hasattr(node, "lineno"):

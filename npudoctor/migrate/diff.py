@@ -3,51 +3,62 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 
 from npudoctor.migrate.walk import shown
 
 CONTEXT = 3
+MANY_LINES = 5000
 
 
 def unified(path: str, old: bytes, new: bytes) -> bytes:
     """Unified diff of one file, empty when equal. Lines end at "\\n" only, as `patch` has it."""
+    if old == new:
+        return b""
     before, after = _lines(old), _lines(new)
-    name = shown(path) + ("\t" if " " in path else "")  # a tab ends a name with spaces, as git has it
-    hunks = _diff(before, after, f"a/{name}", f"b/{name}")
-    return b"".join(_closed(line) for line in hunks)
+    # A tab ends a name with spaces, as git has it.
+    name = (shown(path) + ("\t" if " " in path else "")).encode("utf-8")
+    parts = [b"--- a/" + name + b"\n", b"+++ b/" + name + b"\n"]
+    for group in _Whole(before, after).get_grouped_opcodes(CONTEXT):
+        first, last = group[0], group[-1]
+        parts.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))
+        for tag, i, j, k, m in group:
+            if tag == "equal":
+                parts += [_closed(b" " + line) for line in before[i:j]]
+            else:
+                parts += [_closed(b"-" + line) for line in before[i:j]]
+                parts += [_closed(b"+" + line) for line in after[k:m]]
+    return b"".join(parts)
 
 
-def _diff(before: list[bytes], after: list[bytes], old_name: str, new_name: str) -> Iterator[bytes]:
-    """`difflib.unified_diff` of what lies between the equal ends (it is slow on long files)."""
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    first = max(0, head - CONTEXT)
-    last = max(0, tail - CONTEXT)
-    lines = difflib.diff_bytes(
-        difflib.unified_diff,
-        before[first : len(before) - last],
-        after[first : len(after) - last],
-        old_name.encode("utf-8"),
-        new_name.encode("utf-8"),
-        n=CONTEXT,
-    )
-    for line in lines:
-        yield _shifted(line, first) if line.startswith(b"@@ ") else line
+class _Whole(difflib.SequenceMatcher):
+    """Opcodes of two whole files, looked for only between their equal ends (the search is slow)."""
+
+    def __init__(self, before: list[bytes], after: list[bytes]) -> None:
+        head = 0
+        while head < min(len(before), len(after)) and before[head] == after[head]:
+            head += 1
+        tail = 0
+        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+            tail += 1
+        self._head = head
+        self._ends = (len(before) - tail, len(before), len(after) - tail, len(after))
+        middle = before[head : len(before) - tail], after[head : len(after) - tail]
+        # The short cut for frequent lines (blank ones) makes untidy hunks; only very long files need it.
+        super().__init__(None, *middle, autojunk=len(middle[0]) > MANY_LINES)
+
+    def get_opcodes(self) -> list[tuple[str, int, int, int, int]]:  # type: ignore[override]
+        """As the base class has it, for the whole files."""
+        by = self._head
+        inner = [(tag, i + by, j + by, k + by, m + by) for tag, i, j, k, m in super().get_opcodes()]
+        return [("equal", 0, by, 0, by), *inner, ("equal", *self._ends)]
 
 
-def _shifted(header: bytes, by: int) -> bytes:
-    """A hunk header with both starts moved down by `by` lines."""
-    words = header.split(b" ")
-    for position in (1, 2):
-        sign, numbers = words[position][:1], words[position][1:].split(b",")
-        numbers[0] = str(int(numbers[0]) + by).encode("ascii")
-        words[position] = sign + b",".join(numbers)
-    return b" ".join(words)
+def _range(start: int, stop: int) -> bytes:
+    """Where a hunk begins and how long it is, in the words of the format."""
+    length = stop - start
+    if length == 1:
+        return b"%d" % (start + 1)
+    return b"%d,%d" % (start + 1 if length else start, length)
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -21,20 +21,29 @@ _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\n]*)*")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-def spans(ctx: ModuleContext) -> Spans:
-    """Character spans of the expression nodes inside every f-string of the module.
+def outermost(ctx: ModuleContext, node: ast.AST) -> ast.JoinedStr | None:
+    """The outermost f-string that holds `node`, or is it; None where `ast` can be trusted."""
+    if sys.version_info >= (3, 12):
+        return None
+    found = node if isinstance(node, ast.JoinedStr) else None
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.JoinedStr):
+            found = above
+        elif isinstance(above, ast.stmt):
+            break
+    return found
+
+
+def spans(ctx: ModuleContext, node: ast.JoinedStr) -> Spans:
+    """Character spans of an outermost f-string and of every expression node inside it.
 
     Raises:
         ValueError: an f-string of a form the scanner does not know; its parts have no safe position.
     """
-    if sys.version_info >= (3, 12):
-        return {}
     found: Spans = {}
-    for node in ctx.nodes(ast.JoinedStr):
-        if not any(isinstance(above, ast.JoinedStr) for above in ctx.ancestors(node)):
-            start = ctx.offset(node.lineno, node.col_offset)
-            end = ctx.offset(node.end_lineno or 0, node.end_col_offset or 0)
-            _place(ctx.source, node, start, end, found)
+    start = ctx.offset(node.lineno, node.col_offset)
+    end = ctx.offset(node.end_lineno or 0, node.end_col_offset or 0)
+    _place(ctx.source, node, start, end, found)
     return found
 
 

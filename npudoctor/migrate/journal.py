@@ -124,9 +124,12 @@ def locked(root: Path, create: bool) -> Iterator[Path]:
         except OSError:
             raise UserError(_BUSY, params={"path": shown(str(root))}) from None
         _sweep(state)
-        yield state
-        if not any((state / "runs").iterdir()):
-            shutil.rmtree(state, ignore_errors=True)
+        try:
+            yield state
+        finally:
+            _sweep(state)
+            if not any((state / "runs").iterdir()):
+                shutil.rmtree(state, ignore_errors=True)
     finally:
         os.close(descriptor)
 

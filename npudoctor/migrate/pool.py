@@ -25,6 +25,7 @@ T = TypeVar("T")
 # Small enough that both cores stay busy to the end, large enough that hand-over is cheap.
 CHUNK_BYTES = 96 << 10
 CHUNK_FILES = 24
+COLLECT_BYTES = 1 << 20  # source read by a worker between two collections: about 100 MB of trees
 
 _state: dict[str, Any] = {}
 
@@ -99,12 +100,12 @@ def _pool(job: Any, workers: int) -> ProcessPoolExecutor:
 
 
 def _start(job: Any, parent: int) -> None:
-    _state["job"] = job
+    _state.update(job=job, seen=0)
     warnings.simplefilter("ignore")  # what the parser thinks of the user's literals is not our topic
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends the pool
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    gc.disable()  # syntax trees hold few cycles; one collection per chunk is enough,
-    gc.freeze()  # and need not look at what was there before the fork
+    gc.disable()  # syntax trees hold few cycles: to collect now and then is enough,
+    gc.freeze()  # and that need not look at what was there before the fork
 
 
 def _follow(parent: int) -> None:
@@ -123,7 +124,10 @@ def _run_chunk(
             done.append((entry, work(entry, _state["job"]), ""))
         except Exception as error:  # a fault of ours in one file must not stop the others
             done.append((entry, None, f"{type(error).__name__}: {error}"))
-    gc.collect()
+    _state["seen"] += sum(entry.size for entry in entries)
+    if _state["seen"] > COLLECT_BYTES:
+        _state["seen"] = 0
+        gc.collect()
     return done
 
 

@@ -47,12 +47,24 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> Replacement | None:
 
 
 def can_pick(ctx: ModuleContext) -> bool:
-    """Whether the picker can live in this module: it imports torch and its names are free."""
+    """Whether the picker can live in this module: torch is imported at its top, the names are free."""
     if "picker" not in ctx.memo:
         bound = {name for scope in ctx.names.scopes.values() for name in scope.bindings}
-        mine = picker_present(ctx)
-        ctx.memo["picker"] = ctx.imports_torch and (mine or not bound & {TYPE, MODULE})
+        free = not bound & {TYPE, MODULE}
+        ctx.memo["picker"] = picker_present(ctx) or (free and _torch_at_top(ctx))
     return bool(ctx.memo["picker"])
+
+
+def _torch_at_top(ctx: ModuleContext) -> bool:
+    """Whether torch is imported by a statement of the module itself, not in a branch or a function."""
+    for statement in ctx.tree.body:
+        if isinstance(statement, ast.Import) and any(
+            a.name.split(".")[0] == "torch" for a in statement.names
+        ):
+            return True
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "torch":
+            return statement.level == 0
+    return False
 
 
 def picker_present(ctx: ModuleContext) -> bool:

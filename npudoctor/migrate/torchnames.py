@@ -165,7 +165,10 @@ def top_import_place(ctx: ModuleContext) -> tuple[ast.stmt, int, str] | None:
     """`(torch's import, offset, text)` where the import goes in a module that imports torch at its top."""
     top = [s for s in _torch_imports(ctx) if ctx.names.scope_of(s) is ctx.names.root]
     top = [s for s in top if not _type_checking(ctx, s)]
-    return _after(ctx, _best(ctx, top)) if top else None
+    if not top:
+        return None
+    best = _best(ctx, top)
+    return _after(ctx, _last_import(ctx, best) if ctx.settings.portable else best)
 
 
 def import_places(ctx: ModuleContext) -> list[tuple[ast.stmt, int, str]]:
@@ -198,6 +201,15 @@ def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
     siblings = _siblings(ctx, best)
     at = siblings.index(best)
     while at + 1 < len(siblings) and _follows(ctx, siblings[at], siblings[at + 1]):
+        at += 1
+    return siblings[at]
+
+
+def _last_import(ctx: ModuleContext, statement: ast.stmt) -> ast.stmt:
+    """The last of the imports that follow `statement` without anything between: code goes after it."""
+    siblings = _siblings(ctx, statement)
+    at = siblings.index(statement)
+    while at + 1 < len(siblings) and isinstance(siblings[at + 1], (ast.Import, ast.ImportFrom)):
         at += 1
     return siblings[at]
 
@@ -249,6 +261,5 @@ def _text(ctx: ModuleContext, statement: ast.stmt, indent: str) -> str:
         return f"{indent}{style.IMPORT}{style.NOQA}{ctx.newline}"
     name = next((n for n, bound in ctx.names.root.bindings.items() if bound[0].target == "torch"), None)
     lines = style.picker(name or "torch", ctx.newline)
-    if name is None:
-        lines = f"import torch{ctx.newline}{lines}"
+    lines = ("" if name else f"import torch{ctx.newline}") + ctx.newline + lines
     return "".join(f"{indent}{line}" if line.strip() else line for line in lines.splitlines(keepends=True))

@@ -29,6 +29,8 @@ from npudoctor.migrate.source import SourceError
 from npudoctor.migrate.walk import Entry, Tree, shown
 from npudoctor.migrate.writer import read
 
+DEVICE_USED = "device_used"  # fact of a file that places something on an accelerator
+_DEVICE = re.compile(rb"\.cuda\b|\.npu\b|[\"']cuda|[\"']npu|\bto\(\s*(self\.)?_?dev|\bdevice\s*=")
 _GENERATED = re.compile(
     rb"^[ \t]*(?:#|//|;|\*)(?=.*(?:\bdo not edit\b|@generated\b|\bauto-?generated\b)).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -115,6 +117,9 @@ def migrate_tree(
     workers = max(1, min(jobs or usable_cores(), len(entries)))
     facts = in_workers(_index, indexed, job, workers, advance, lambda entry, why: {})
     advance(len(entries) - len(indexed))
+    if not tree.single and not any(DEVICE_USED in found for found in facts.values()):
+        # Nothing moves to a device, so nothing waits for one.
+        job = replace(job, settings=replace(settings, ignore=(*settings.ignore, "NPU2")))
     job = replace(job, project=_project(facts, entries))
     found = in_workers(_rewrite, entries, job, workers, advance, _crashed)
     files = [f for f in (*found.values(), *_left_out(tree)) if f.after is not None or f.result.outcomes]
@@ -147,7 +152,8 @@ def _index(entry: Entry, job: Job) -> Mapping[str, Any]:
         data = read(job.tree.root, entry.path)
         if not language.wants(data):
             return {}
-        return language.facts(language.decode(data).text, shown(entry.path))
+        found = dict(language.facts(language.decode(data).text, shown(entry.path)))
+        return {**found, DEVICE_USED: True} if _DEVICE.search(data) else found
     except (OSError, SourceError, RecursionError, MemoryError):
         return {}
 

@@ -4,34 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from npudoctor.core.finding import Evidence, Finding, Fix, Severity
+from npudoctor.core.finding import Finding
 from npudoctor.core.text import Text
+from npudoctor.simulate.findings import of_verification
 from npudoctor.simulate.verify import Run, Verification
 
-_DIFFERS = Text(
-    "the migrated program's numbers differ from the original's: {n} of {total} compared values",
-    "迁移后的程序与原程序的数值不一致：比较的 {total} 个值中有 {n} 个不同",
-)
-_DIFFERS_CAUSE = Text(
-    "the original ran on the CPU and the migrated code on the simulated NPU, which computes with the same "
-    "CPU kernels; so a difference comes from the code",
-    "原程序在 CPU 上运行，迁移后的代码在模拟 NPU 上运行，二者使用相同的 CPU 算子，因此差异来自代码本身",
-)
-_DIFFERS_FIX = Text(
-    "look at the first difference; undo the rewrite that it comes from, or seed what is random",
-    "查看第一处差异；撤销引起差异的改写，或为随机部分设定种子",
-)
-_FAILED = Text("{which} did not run to its end: {error}", "{which}未能运行到结束：{error}")
-_FAILED_CAUSE = Text("without both runs nothing can be compared", "两次运行缺一不可，否则无法比较")
-_FAILED_FIX = Text("mend the error and verify again", "修正该错误后重新验证")
-_NOTHING = Text("there was nothing to compare", "没有可比较的内容")
-_NOTHING_CAUSE = Text(
-    "the program printed and logged no number that it repeats, and made no optimizer",
-    "程序没有输出或记录可重复的数值，也没有创建优化器",
-)
-_NOTHING_FIX = Text("let the program print a result, and seed it", "让程序输出结果，并设定随机种子")
-_ORIGINAL = Text("the original (on the CPU)", "原程序（CPU）")
-_MIGRATED = Text("the migrated program (on the simulated NPU)", "迁移后的程序（模拟 NPU）")
 _SAME = Text(
     "same numbers, bit for bit: {printed} printed, {logged} logged, {weights} weight tensors; "
     "{noisy} values that the original does not repeat itself were left out",
@@ -49,36 +26,7 @@ _PER_STEP = Text(
 
 def findings(verification: Verification, lang: str = "en") -> tuple[Finding, ...]:
     """What keeps the verification from passing; empty when the numbers are the same."""
-    found = [
-        _failure(run, which.render(lang))
-        for run, which in ((verification.original, _ORIGINAL), (verification.migrated, _MIGRATED))
-        if run.status
-    ]
-    if found:
-        return tuple(found)
-    if verification.differences:
-        return (_difference(verification),)
-    if not verification.conclusive:
-        return (Finding("NPU405", "verify-nothing-to-compare", Severity.WARNING, _NOTHING, _NOTHING_CAUSE,
-                        fixes=(Fix(_NOTHING_FIX),)),)
-    return ()
-
-
-def _failure(run: Run, which: str) -> Finding:
-    tail = tuple(Evidence("stderr", line) for line in run.stderr.splitlines()[-3:] if line.strip())
-    return Finding("NPU404", "verify-run-failed", Severity.ERROR, _FAILED, _FAILED_CAUSE,
-                   params={"which": which, "error": run.error or f"exit status {run.status}"},
-                   evidence=tail, fixes=(Fix(_FAILED_FIX),))
-
-
-def _difference(verification: Verification) -> Finding:
-    evidence = tuple(
-        Evidence(f"{d.kind}: {d.name}", f"{d.original} -> {d.migrated}") for d in verification.differences[:5]
-    )
-    total = max(sum(verification.compared.values()), len(verification.differences))
-    return Finding("NPU403", "verify-numbers-differ", Severity.ERROR, _DIFFERS, _DIFFERS_CAUSE,
-                   params={"n": len(verification.differences), "total": total},
-                   evidence=evidence, fixes=(Fix(_DIFFERS_FIX),))
+    return of_verification(verification, lang)
 
 
 def sentences(verification: Verification, lang: str = "en") -> list[str]:

@@ -32,7 +32,7 @@ LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl")
 # Rules of reference_ppo that say the same as a gate here.
 GATED = frozenset({"non-finite", "ratio-not-one", "ratio-imprecise"})
 
-# Ninety percent success. Seeds need 16,000 to 35,000 steps; twice that is the budget.
+# Ninety percent success. Seeds 0 to 8 need 8,000 to 25,000 steps; about three times that is the budget.
 LEARNING_TARGET, LEARNING_STEPS = 0.9, 71_680
 LEARNING_SECONDS = {"cpu": 60, "npu": 900, "sim": 300}
 
@@ -199,15 +199,17 @@ def gate(code: str, run: Run, kind: str) -> Iterator[Finding]:
                 _TRANSFERS_CAUSE,
                 params={"found": update["device_to_host"], "expected": update["vector_steps"]},
             )
-    yield from _ratio(code, run)
+    yield from _ratio(code, run, kind)
     yield from _alarms(code, run)
 
 
-def _ratio(code: str, run: Run) -> Iterator[Finding]:
+def _ratio(code: str, run: Run, kind: str) -> Iterator[Finding]:
     # Only from the second update on: the small gain of a new policy head hides faults.
     worst = max((number(u["health"].get("first_log_ratio")) for u in run.updates[1:]), default=0.0)
     params = {"value": worst}
-    if worst > RATIO_BROKEN or math.isnan(worst):
+    # The CPU has no reduced-precision mode that could explain a small deviation.
+    broken = RATIO_EXACT if kind == "cpu" else RATIO_BROKEN
+    if worst > broken or math.isnan(worst):
         yield Finding(code, "ratio-broken", Severity.ERROR, _BROKEN_RATIO, _BROKEN_RATIO_CAUSE, params=params)
     elif worst > RATIO_EXACT:
         yield Finding(

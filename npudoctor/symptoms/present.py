@@ -8,7 +8,7 @@ from npudoctor.core.blocks import Answer
 from npudoctor.core.finding import Evidence, Finding, Fix, Place
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
-from npudoctor.symptoms.codes import CodeRow
+from npudoctor.symptoms.codes import CodeRow, rows_for
 from npudoctor.symptoms.match import Scanner
 from npudoctor.symptoms.rank import Match
 from npudoctor.symptoms.rows import Candidate, Symptom, date
@@ -27,6 +27,7 @@ _CANDIDATE = Text(
 _WEAK = Text(
     "{cause} (weakly founded: no source proves the cause)", "{cause}（依据较弱：没有来源能证实原因）"
 )
+_MEANS = Text("{code} means: {meaning}; {cause}", "{code} 表示：{meaning}；{cause}")
 _NEXT_CHECK = Text("`npudoctor check` looks at this machine itself", "`npudoctor check` 可直接检查本机")
 _NEXT_PLOG = Text(
     "try the CANN log of the same run: ~/ascend/log/debug/plog",
@@ -58,6 +59,9 @@ def report(name: str, scanner: Scanner, matches: tuple[Match, ...]) -> Report:
 def _finding(name: str, match: Match) -> Finding:
     symptom = match.symptom
     cause = _cause(symptom, match.params)
+    for row in rows_for(str(match.params.get("code", ""))):
+        meaning = verbatim(row.meaning, row.meaning_zh)
+        cause = filled(_MEANS, {"code": row.code, "meaning": meaning, "cause": cause})
     if symptom.strength == "low":
         cause = filled(_WEAK, {"cause": cause})
     lines = sorted({*match.lines, *match.related})

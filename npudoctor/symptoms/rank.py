@@ -42,7 +42,8 @@ class Match:
 def ranked(scanner: Scanner) -> tuple[Match, ...]:
     """The matches of a scan, best explanation first.
 
-    Consequences and wrappers are folded under the first match that can be their cause.
+    Consequences and wrappers are folded under the first match that can be their cause, and
+    so are plain exceptions that come after a named cause.
     """
     matches = sorted(_matches(scanner), key=lambda match: match.order)
     roots = [m for m in matches if m.symptom.rank <= Rank.EXCEPTION]
@@ -58,8 +59,16 @@ def _fold(matches: list[Match], last_root: Rank, first_below: Rank) -> tuple[Mat
     notes = [m for m in matches if m.symptom.rank is Rank.NOTE]
     if not roots:
         return (*below, *notes)
-    first = Match(**{**vars(roots[0]), "follows": tuple(below)})
-    return (first, *roots[1:], *notes)
+    head, rest = roots[0], roots[1:]
+    later = [m for m in rest if _follows(m, head)]
+    first = Match(**{**vars(head), "follows": (*later, *below)})
+    return (first, *(m for m in rest if m not in later), *notes)
+
+
+def _follows(match: Match, cause: Match) -> bool:
+    """Whether a plain exception comes after a cause that names itself."""
+    plain = match.symptom.rank is Rank.EXCEPTION and cause.symptom.rank < Rank.EXCEPTION
+    return plain and match.lines[0][0] > cause.lines[0][0]
 
 
 def _matches(scanner: Scanner) -> list[Match]:

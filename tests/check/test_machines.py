@@ -156,3 +156,43 @@ def test_without_probes_a_healthy_machine_is_green_and_says_what_was_not_proved(
     assert said["findings"] == []
     assert said["exit_code"] == 0
     assert "not proved" in said["verdict"]
+
+
+def test_the_driver_is_known_from_npu_smi_where_its_file_is_not_mounted() -> None:
+    base = "910b-host-driver-too-old-official"
+    gone = {"kind": "read", "target": "/usr/local/Ascend/driver/version.info", "drop": True}
+    said = verdict(overlays.apply(overlays.machine_data(base), [gone], base))
+    assert said["findings"][0]["code"] == "NPU010"
+    assert said["facts"]["driver"] == {"place": "npu-smi info", "value": "25.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("/usr/local/Ascend/driver/version.info", "Version=31.0.0\npackage_version=31.0.0\n"),
+        (
+            "/usr/local/Ascend/ascend-toolkit/8.2.RC1/aarch64-linux/ascend_toolkit_install.info",
+            "version=19.9.0\narch=aarch64\n",
+        ),
+        (
+            "/usr/local/Ascend/ascend-toolkit/8.2.RC1/aarch64-linux/ascend_toolkit_install.info",
+            "version=next-generation\narch=aarch64\n",
+        ),
+    ],
+    ids=["driver newer than every row", "CANN newer than every row", "CANN that does not parse"],
+)
+def test_what_is_newer_than_the_tables_is_no_fault(place: str, text: str) -> None:
+    base = "910b-host-ok"
+    said = verdict(
+        overlays.apply(overlays.machine_data(base), [{"kind": "read", "target": place, "text": text}], base)
+    )
+    assert not [f for f in said["findings"] if f["severity"] != "note"], codes(said["findings"])
+    assert said["exit_code"] == 0
+
+
+def test_the_firmware_speaks_where_the_driver_is_silent() -> None:
+    base = "910b-host-firmware-newer-than-driver"
+    old = {"kind": "read", "target": "/usr/local/Ascend/driver/version.info", "text": "Version=22.0.4\n"}
+    first = verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"][0]
+    assert first["code"] == "NPU007"
+    assert "firmware/version.info" in first["cause"]

@@ -50,6 +50,14 @@ def test_record_then_replay_gives_the_same_report(run_cli: RunCli, tmp_path: Pat
     assert one["verdict"] == two["verdict"]
 
 
+def test_a_bundle_through_a_pipe(run_cli: RunCli) -> None:
+    done = run_cli("check", "--no-probes", "--exit-zero", "--record", "-")
+    assert done.returncode == 0
+    jsonschema.validate(json.loads(done.stdout), BUNDLE)
+    again = run_cli("check", "--replay", "-", "--json", stdin=done.stdout)
+    assert json.loads(again.stdout)["command"] == "check"
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

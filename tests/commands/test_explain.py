@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from npudoctor.commands.explain import _UNITS, _unit_page
+
 LOGS = Path(__file__).resolve().parents[2] / "fixtures" / "logs"
 CASES = sorted(LOGS.glob("*.json"))
 
@@ -56,6 +58,12 @@ def test_standard_input(run_cli: Any) -> None:
     assert report["findings"][0]["place"] == {"path": "-", "line": 2}
 
 
+def test_a_code_in_a_log_is_translated(run_cli: Any) -> None:
+    report = run(run_cli, "-", stdin="NPU function error: A(), error code is 507024\n")
+    assert "507024 means: the operator is being removed" in report["findings"][0]["cause"]
+    assert report["findings"][0]["fixes"][0]["commands"] == ["npudoctor explain 507024"]
+
+
 def test_nothing_known(run_cli: Any, tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     log.write_text("epoch 1 loss 0.3\n" * 50)
@@ -77,6 +85,30 @@ def test_code_pages(code: str, run_cli: Any) -> None:
     done = run_cli("explain", code)
     assert done.returncode == 0, done.stderr
     assert "cause" in done.stdout
+
+
+@pytest.mark.parametrize("package", _UNITS)
+def test_every_unit_has_a_page(package: str) -> None:
+    import importlib
+    import pkgutil
+
+    names = [m.name for m in pkgutil.iter_modules(importlib.import_module(package).__path__)]
+    codes = [name.split("_")[0] for name in names if name.startswith("npu") and name[3:6].isdigit()]
+    assert codes
+    for code in codes:
+        page = _unit_page(code)
+        assert page is not None, code
+        assert page.blocks[0].title.en.startswith(code.upper())
+
+
+def test_closed_standard_input_is_one_sentence() -> None:
+    import subprocess
+    import sys
+
+    line = f'"{sys.executable}" -m npudoctor explain - <&-'
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=LOGS.parents[1], check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("npudoctor: ")
 
 
 def test_unknown_code_is_unknown_not_wrong(run_cli: Any) -> None:

@@ -29,7 +29,7 @@ def test_line_numbers_count_from_the_start_of_the_file() -> None:
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="no patch command")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(LINES, LINES, st.booleans(), st.booleans())
 def test_patch_agrees(old: list, new: list, old_end: bool, new_end: bool) -> None:
     before = b"\n".join(old) + b"\n" * old_end

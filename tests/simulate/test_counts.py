@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from npudoctor import tables
+
 pytest.importorskip("torch")
 PROGRAM = '''
 import numpy as np
@@ -109,3 +111,9 @@ def test_totals_and_memory(simulation: dict[str, Any]) -> None:
     memory = totals["memory"]["npu:0"]
     assert memory["peak_bytes"] > memory["now_bytes"] == 0
     assert simulation["forecast"]["simulated"] is True
+
+
+def test_the_json_fits_its_schema(simulation: dict[str, Any]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((tables.DATA / "schema" / "simulate-1.json").read_text(encoding="utf-8"))
+    jsonschema.validate({k: v for k, v in simulation.items() if k != "folder"}, schema)

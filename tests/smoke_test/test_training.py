@@ -71,6 +71,11 @@ def test_each_fault_has_its_name(make: Callable[[], Run], slug: str) -> None:
     assert codes(make()) == [slug]
 
 
+def test_the_cpu_has_no_excuse_for_a_loose_ratio() -> None:
+    loose = run(update(1), update(2, first_log_ratio=4e-3), device="cpu")
+    assert codes(loose, "cpu") == ["ratio-broken"]
+
+
 def test_losses_are_compared_within_two_percent() -> None:
     here, there = run().losses(), run(update(1), update(2, value_loss=0.505)).losses()
     assert compare(here, there)["excess"] < 1

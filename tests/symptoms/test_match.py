@@ -94,6 +94,13 @@ def test_wrappers_and_consequences_fold_under_the_cause() -> None:
     assert found[0].params["who"] == "3"
 
 
+def test_exceptions_after_a_named_cause_follow_from_it() -> None:
+    (found,) = explain(f"{OOM}\nValueError: batch of 0\n")
+    assert [m.symptom.id for m in found.follows] == ["python-exception"]
+    before = explain(f"ValueError: batch of 0\n{OOM}\n")
+    assert [m.symptom.id for m in before] == ["npu-out-of-memory", "python-exception"]
+
+
 def test_a_consequence_alone_comes_first() -> None:
     found = explain("EI0006: Getting socket times out.\nHCCL function error: f(), error code is 9\n")
     assert found[0].symptom.id == "hccl-timeout"

@@ -68,20 +68,26 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
 
 
 def _declared(driver: VersionInfo, firmware: VersionInfo) -> tuple[Text, str, str] | None:
-    """What one of the two files says against the other."""
+    """What the two files say of each other; the driver's word comes first.
+
+    The firmware's list names releases such as [23.0.0,23.0.0.] and is shipped with driver
+    23.0.7: it is read by lines (major.minor), the narrowest reading that real pairs pass. It
+    cannot know drivers newer than itself.
+    """
     wanted = driver.ranges("compatible_version_fw")
-    if wanted and not in_ranges(firmware.version, wanted):
-        return CAUSE, "driver/version.info", driver.fields["compatible_version_fw"]
-    # The firmware's list names releases such as [23.0.0,23.0.0.], and is shipped with driver
-    # 23.0.7: it is read by lines (major.minor), the narrowest reading that real pairs pass.
+    if wanted:
+        declared = driver.fields["compatible_version_fw"]
+        fits = in_ranges(firmware.version, wanted)
+        return None if fits else (CAUSE, "driver/version.info", declared)
     lines = {_line(lo) for lo, _ in firmware.ranges("compatible_version_drv")}
-    if lines and _line(driver.version) not in lines:
+    own = _line(driver.version)
+    if lines and own not in lines and own < max(lines):
         return CAUSE, "firmware/version.info", firmware.fields["compatible_version_drv"]
     return None
 
 
-def _line(version: str) -> tuple[str, ...]:
-    return tuple(version.split(".")[:2])
+def _line(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
 CHECK = Check(

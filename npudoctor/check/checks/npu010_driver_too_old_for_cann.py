@@ -9,7 +9,6 @@ from npudoctor.check.api import (
     Finding,
     Fix,
     Iterable,
-    Known,
     Machine,
     Severity,
     Skip,
@@ -21,8 +20,8 @@ from npudoctor.check.api import (
     carried_fixes,
     device_works,
     driver_relation,
+    driver_seen,
     evidence,
-    value,
 )
 
 TITLE = Text("driver {driver} does not carry CANN {cann}", "驱动 {driver} 不支持 CANN {cann}")
@@ -58,9 +57,10 @@ _BAD = {DriverRelation.INCOMPATIBLE: FORBIDDEN, DriverRelation.TOO_OLD: MATRIX}
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """A match on either side's declared C-levels is enough; without one the table judges."""
-    install, driver = cann_in_use(machine), value(machine.driver.info)
-    if install is None or driver is None:
+    install, seen = cann_in_use(machine), driver_seen(machine)
+    if install is None or seen is None:
         return
+    driver = seen[0]
     if _declared_match(driver, install):
         return
     relation = driver_relation(tables, install.version, driver.version)
@@ -114,7 +114,7 @@ def _finding(
             Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(
-            evidence(getattr(machine.driver.info, "place", ""), driver.version),
+            evidence((driver_seen(machine) or (driver, ""))[1], driver.version),
             evidence(install.place, install.version),
             *((evidence(row.provenance.url, row.strength),) if row else ()),
         ),
@@ -128,6 +128,6 @@ CHECK = Check(
     needs=("driver.info", "cann.installs"),
     run=run,
     explained_by=("NPU003", "NPU005"),
-    applies=lambda m: isinstance(m.driver.info, Known) and cann_in_use(m) is not None,
+    applies=lambda m: driver_seen(m) is not None and cann_in_use(m) is not None,
     sources=("https://www.hiascend.com/document/detail/zh/mindie/21RC1/releasenote/releasenote_0004.html",),
 )

@@ -188,7 +188,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         Severity.ERROR,
         TITLE,
         cause,
-        {"error": words, "version": version, "signal": seen.signal},
+        {"error": words, "version": version, "signal": seen.signal, "known": cause not in (OTHER, CRASH)},
         fixes=(*_later_posts(machine, tables, cause), fix),
         evidence=(
             evidence("import torch_npu", words),

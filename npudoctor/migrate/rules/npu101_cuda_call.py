@@ -54,10 +54,8 @@ _UNSURE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """A call of the method, or the method itself (`map(torch.Tensor.cuda, xs)`)."""
     if isinstance(node, ast.Attribute):
-        if (
-            ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda")
-            and not ctx.settings.portable
-        ):
+        named = node.attr == "cuda" and not ctx.settings.portable
+        if named and ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda"):
             yield change(ctx, node, _rename(ctx, node))
         return
     assert isinstance(node, ast.Call)

@@ -68,6 +68,14 @@ def check_factories_and_likes() -> None:
     assert torch.empty_like(device, device="cpu").device.type == "cpu"
 
 
+def check_copies_between_devices() -> None:
+    host = torch.randn(3)
+    second = host.to("npu:0").to("npu:1")
+    assert second.device.index == 1
+    same(host, second)
+    same(host, torch.empty(3, device="npu:0").copy_(second))
+
+
 def check_sparse_tensors_are_refused() -> None:
     fails(torch.eye(3, device="npu").to_sparse, NotImplementedError, "no sparse tensors")
 

@@ -1,0 +1,57 @@
+"""When a probe failed and no check knows why: ask the symptoms what its output means."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+from npudoctor.core.finding import Finding, Severity
+from npudoctor.machine.facts import Machine, value
+
+# Findings that only say that a probe failed; as a root they leave the cause open.
+_OPEN = frozenset({"NPU074", "NPU090", "NPU091"})
+_PLACE = "probe output"
+
+
+def explained(findings: tuple[Finding, ...], machine: Machine) -> tuple[Finding, ...]:
+    """The findings, each open root folded under the symptom that its output shows, if there is one."""
+    if not any(_is_open(finding) for finding in findings):
+        return findings
+    symptom = _first_symptom(_output(machine))
+    if symptom is None:
+        return findings
+    found = []
+    for finding in findings:
+        if _is_open(finding):
+            finding = dataclasses.replace(symptom, severity=Severity.ERROR, consequences=(finding,))
+        found.append(finding)
+    return tuple(found)
+
+
+def _is_open(finding: Finding) -> bool:
+    return finding.code in _OPEN and not finding.params.get("known", False)
+
+
+def _output(machine: Machine) -> str:
+    """What the probes printed, without the npudoctor marks."""
+    lines: list[str] = []
+    for seen in (value(machine.probes.torch_npu), value(machine.probes.compute)):
+        if seen is not None:
+            lines += [*seen.tail, seen.error, *getattr(seen, "results", ())]
+    return "\n".join(line for line in lines if line and line != "ok")
+
+
+def _first_symptom(text: str) -> Finding | None:
+    from npudoctor.symptoms import present
+    from npudoctor.symptoms.match import Scanner
+    from npudoctor.symptoms.rank import ranked
+    from npudoctor.symptoms.rows import Rank, all_symptoms
+
+    if not text:
+        return None
+    scanner = Scanner(all_symptoms())
+    scanner.scan(io.BytesIO(text.encode("utf-8", "replace")))
+    # That Python raised something is known already: only what names a cause helps.
+    causes = tuple(match for match in ranked(scanner) if match.symptom.rank < Rank.EXCEPTION)
+    findings = present.report(_PLACE, scanner, causes[:1]).findings
+    return findings[0] if findings else None

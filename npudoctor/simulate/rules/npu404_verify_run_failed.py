@@ -1,0 +1,29 @@
+"""The original or the migrated program did not run to its end, so nothing can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from npudoctor.simulate.api import Evidence, Finding, Fix, Rule, Severity, Text
+
+_FAILED = Text("{which} did not run to its end: {error}", "{which}未能运行到结束：{error}")
+_FAILED_CAUSE = Text("without both runs nothing can be compared", "两次运行缺一不可，否则无法比较")
+_FAILED_FIX = Text("mend the error and verify again", "修正该错误后重新验证")
+_ORIGINAL = Text("the original (on the CPU)", "原程序（CPU）")
+_MIGRATED = Text("the migrated program (on the simulated NPU)", "迁移后的程序（模拟 NPU）")
+
+
+def run(verification: Any, lang: Any) -> Iterator[Finding]:
+    """One finding for each program that failed, with the end of its error output."""
+    for one, which in ((verification.original, _ORIGINAL), (verification.migrated, _MIGRATED)):
+        if one.status:
+            tail = tuple(Evidence("stderr", line) for line in one.stderr.splitlines()[-3:] if line.strip())
+            yield Finding(
+                "NPU404", "verify-run-failed", Severity.ERROR, _FAILED, _FAILED_CAUSE,
+                params={"which": which.render(lang), "error": one.error or f"exit status {one.status}"},
+                evidence=tail, fixes=(Fix(_FAILED_FIX),),
+            )
+
+
+RULE = Rule("NPU404", "verify-run-failed", "verify", run)
