@@ -13,7 +13,7 @@ _DEVICE_LIST = re.compile(r"^(?:.*_)?devices$", re.I)
 _BACKEND_NAME = re.compile(r"^(?:.*_)?backend(?:_name|_type)?$", re.I)
 # Devices of simulators and renderers stay where the simulator runs.
 _FOREIGN_NAME = re.compile(
-    r"^_?(?:sim|simulation|simulator|physics|physx|graphics|render|rendering|warp)(?:_\w+)?$", re.I
+    r"^_?(?:sim|simulation|simulator|physics|physx|graphics|render|rendering|headless|warp)(?:_\w+)?$", re.I
 )
 FOREIGN_ROOTS = frozenset(
     {

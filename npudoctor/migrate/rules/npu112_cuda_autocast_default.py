@@ -41,8 +41,8 @@ _GPU_DTYPE = Message(
     severity=Severity.WARNING,
     sources=(_SOURCE,),
 )
-_FWD = Message(
-    title=Text("`{code}` belongs to CUDA's autocast", "`{code}` 属于 CUDA 的 autocast"),
+_FORK = Message(
+    title=Text("`{code}` forks CUDA's generators", "`{code}` 保存的是 CUDA 的随机数状态"),
     cause=Text(
         "the default device_type of fork_rng is cuda: without CUDA only the CPU generator is forked",
         "fork_rng 的 device_type 默认为 cuda：没有 CUDA 时只会保存 CPU 随机数状态",
@@ -62,7 +62,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     elif path in ("torch.get_autocast_gpu_dtype", "torch.set_autocast_gpu_dtype"):
         yield change(ctx, node, message=_GPU_DTYPE)
     elif path == "torch.random.fork_rng" and keyword_of(node, "device_type") is None and not has_spread(node):
-        yield change(ctx, node, *_name_device(ctx, node, "device_type"), message=_FWD)
+        yield change(ctx, node, *_name_device(ctx, node, "device_type"), message=_FORK)
 
 
 def _name_device(ctx: ModuleContext, node: ast.Call, keyword: str) -> list[Edit]:

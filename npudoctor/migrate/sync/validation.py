@@ -18,6 +18,14 @@ _COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories
 _PREFIX = "torch.distributions."
 
 
+_TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a module is a test by its path."""
+    return _TESTS.search(path) is not None
+
+
 @dataclass(frozen=True)
 class Checks:
     """Scalar reads of one distribution class on torch 2.13, and where `validate_args` stands."""
