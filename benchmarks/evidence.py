@@ -92,7 +92,7 @@ def projects() -> list[dict[str, Any]]:
     return found
 
 
-class scratch:  # noqa: N801 - reads as a function
+class scratch:
     """A folder for one project's copies: temporary, or kept below `keep`."""
 
     def __init__(self, keep: Path | None, name: str) -> None:

@@ -25,6 +25,15 @@ _BATCH = re.compile(r"batch|loader|sampler|generator|dataset|gradient_step|repla
 _EPOCH = re.compile(r"epoch|update|iteration|episode|(^|_)iters?($|_)", re.I)
 _STEP = re.compile(r"num_steps|n_steps|rollout|horizon|max_step|timestep|max_ep_len|steps_per", re.I)
 
+# Names of containers, arrays and files that a project may also define; calls to them prove nothing.
+COMMON = frozenset(
+    (
+        "append extend add get set pop update items keys values copy close open read write save load reset "
+        "step sum mean max min std any all log info print join split format insert remove clear index count "
+        "sort __init__ to cpu cuda numpy item tolist detach train eval parameters state_dict"
+    ).split()
+)
+
 
 @enum.unique
 class Heat(enum.Enum):
@@ -131,7 +140,7 @@ class Loops:
         edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
         rare: list[ast.AST] = []
         for call in self._ctx.nodes(ast.Call):
-            callees = self._functions.get(callee_name(call) or "", ())
+            callees = self._functions.get(callee_name(call) or "", ()) if _tells(call) else ()
             if callees and throttled(self._ctx, call):
                 rare.extend(callees)  # once in a while, however hot the caller
             elif callees:
@@ -172,6 +181,14 @@ def callee_name(call: ast.Call) -> str | None:
             return "forward"
         return func.attr
     return None
+
+
+def _tells(call: ast.Call) -> bool:
+    """Whether the name called can stand for a function of this module: not `self.norm.update(x)`."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or func.attr not in COMMON:
+        return True
+    return isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")
 
 
 _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_net|qf\d?)(_net|_network)?$")

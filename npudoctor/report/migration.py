@@ -38,6 +38,10 @@ _HEATS = {
 _FIX = Text("what to do", "处理办法")
 _CAUSE = Text("why", "原因")
 _MORE = Text("… and {n} more (-v shows all)", "…… 另有 {n} 处（-v 显示全部）")
+_ALSO = Text(
+    "and the same at {n} more places in {files} file(s) (-v shows each)",
+    "另有 {n} 处相同，涉及 {files} 个文件（-v 逐一显示）",
+)
 _NOTES = Text("{n} notes in {codes} (-v shows them)", "{n} 条提示，涉及 {codes}（-v 显示）")
 _NEXT = Text("next", "下一步")
 
@@ -161,12 +165,16 @@ def _group(items: list[Item], severity: Severity, console: Console, session: Ses
     first = items[0].finding
     head = Line(f"{first.code} ", style=_STYLE[severity]).append(f"{first.slug} ({len(items)})", style="bold")
     console.print(head)
-    shown = items if session.verbose else items[:_SHOWN_PLACES]
-    for item in shown:
-        title = plain(session.tr(item.finding.title, item.finding.params))
-        console.print(Padding(Line(f"{place_of(item)}  {title}"), (0, 0, 0, 4)))
-    if len(items) > len(shown):
-        more = session.tr(_MORE, {"n": len(items) - len(shown)})
+    alike = _alike(items, session)
+    shown = alike if session.verbose else alike[:_SHOWN_PLACES]
+    for title, same in shown:
+        console.print(Padding(Line(f"{place_of(same[0])}  {title}"), (0, 0, 0, 4)))
+        if len(same) > 1:
+            also = session.tr(_ALSO, {"n": len(same) - 1, "files": len({_file(i) for i in same})})
+            console.print(Padding(Line(also, style="dim"), (0, 0, 0, 8)))
+    rest = sum(len(same) for _, same in alike[len(shown) :])
+    if rest:
+        more = session.tr(_MORE, {"n": rest})
         console.print(Padding(Line(more, style="dim"), (0, 0, 0, 4)))
     for label, text in ((_CAUSE, first.cause), (_FIX, first.fixes[0].note if first.fixes else None)):
         if text is not None:
@@ -174,6 +182,21 @@ def _group(items: list[Item], severity: Severity, console: Console, session: Ses
             line.append(plain(session.tr(text, first.params)), style="not dim")
             console.print(Padding(line, (0, 0, 0, 4)))
     console.print()
+
+
+def _alike(items: list[Item], session: Session) -> list[tuple[str, list[Item]]]:
+    """Items with the words they have in common; every item by itself with --verbose."""
+    titles = [plain(session.tr(i.finding.title, i.finding.params)) for i in items]
+    if session.verbose:
+        return [(title, [item]) for title, item in zip(titles, items)]
+    found: dict[str, list[Item]] = {}
+    for title, item in zip(titles, items):
+        found.setdefault(title, []).append(item)
+    return list(found.items())
+
+
+def _file(item: Item) -> str:
+    return item.finding.place.path if item.finding.place else "?"
 
 
 def place_of(item: Item) -> str:

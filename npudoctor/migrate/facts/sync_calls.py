@@ -9,69 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops, callee_name, hotter, throttled
+from npudoctor.migrate.loops import COMMON, Heat, Loops, callee_name, hotter, throttled
 from npudoctor.migrate.project import Fact
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.project import ProjectIndex
-
-# Names of containers, arrays and files that a project may also define; calls to them prove nothing.
-_COMMON = frozenset(
-    [
-        "append",
-        "extend",
-        "add",
-        "get",
-        "set",
-        "pop",
-        "update",
-        "items",
-        "keys",
-        "values",
-        "copy",
-        "close",
-        "open",
-        "read",
-        "write",
-        "save",
-        "load",
-        "reset",
-        "step",
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "std",
-        "any",
-        "all",
-        "log",
-        "info",
-        "print",
-        "join",
-        "split",
-        "format",
-        "insert",
-        "remove",
-        "clear",
-        "index",
-        "count",
-        "sort",
-        "__init__",
-        "to",
-        "cpu",
-        "cuda",
-        "numpy",
-        "item",
-        "tolist",
-        "detach",
-        "train",
-        "eval",
-        "parameters",
-        "state_dict",
-    ]
-)
-
 
 @dataclass(frozen=True)
 class SyncCalls:
@@ -91,13 +34,13 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
     import ast
 
     loops = Loops(ctx)
-    hot = {n: h.value for n, h in loops.call_sites().items() if n not in _COMMON}
+    hot = {n: h.value for n, h in loops.call_sites().items() if n not in COMMON}
     calls: dict[str, set[str]] = {}
     for call in ctx.nodes(ast.Call):
         name, function = callee_name(call), ctx.enclosing_function(call)
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        if name and name not in _COMMON and not throttled(ctx, call):
+        if name and name not in COMMON and not throttled(ctx, call):
             calls.setdefault(function.name, set()).add(name)
     return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}) if hot or calls else None
 

@@ -76,7 +76,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         return
     built = constructions(ctx)
     where = places(ctx, analysis.loops)
-    checked = bool(where) or any(m.places for m in elsewhere) or _already_checked(ctx)
+    # Another file's check counts only when every file that learns has one:
+    # nobody knows which of them uses this policy.
+    covered = any(m.places for m in elsewhere) and not any(m.uncovered for m in elsewhere)
+    checked = bool(where) or covered or _already_checked(ctx)
     for construction in built:
         heat = analysis.loops.of(construction.call)
         edits = () if construction.guarded or not checked else _switch_off(ctx, construction)
@@ -91,15 +94,17 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             construct=construction.checks.construct,
             log_prob=construction.checks.log_prob,
         )
-    wanted = any(not c.guarded for c in built) or any(m.constructions for m in elsewhere)
+    wanted = any(not c.guarded for c in built) or (
+        any(m.constructions for m in elsewhere) and not any(m.uncovered for m in elsewhere)
+    )
     if ctx.settings.unsafe and wanted:  # without the other half the check would only cost a sync
         for place in where:
-            edit = _finite_check(ctx, place)
-            if edit is not None:
+            edits = _finite_check(ctx, place)
+            if edits:
                 yield change(
                     ctx,
                     place.loop.target if isinstance(place.loop, ast.For) else place.loop,
-                    edit,
+                    *edits,
                     message=_CHECK,
                     heat=analysis.loops.of(place.loop).value,
                     syncs=0,
@@ -121,16 +126,21 @@ def _switch_off(ctx: ModuleContext, construction: Construction) -> tuple[Edit, .
     return (Edit(last, last, ", validate_args=False", _GROUP),)
 
 
-def _finite_check(ctx: ModuleContext, place: Place) -> Edit | None:
+def _finite_check(ctx: ModuleContext, place: Place) -> tuple[Edit, ...]:
+    """The check after the loop, and a value before it: a loop that runs no pass has nothing to check."""
     indent, torch = indent_of(ctx, place.loop), torch_name(ctx, place.loop)
     if indent is None or torch is None:
-        return None
+        return ()
     end, missing = after_statement(ctx, place.loop)
     unit = indent_unit(ctx, place.loop)
     lines = (
         f'{indent}if not {torch}.isfinite({place.loss}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
     )
-    return Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP)
+    start, _ = ctx.line_span(place.loop.lineno)
+    return (
+        Edit(start, start, f"{indent}{place.loss} = {torch}.zeros(())\n", _GROUP),
+        Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP),
+    )
 
 
 RULE = Rule(

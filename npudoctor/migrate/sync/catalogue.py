@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_read
+from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Catalogue:
         """Reads in source order."""
         found: dict[ast.AST, Read] = {}
         for node, value, kind in self._candidates():
-            if node in self._claimed or node in found:
+            if node in self._claimed or node in found or is_ours(self._ctx, node):
                 continue
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
             if heat in (Heat.EPOCH, Heat.ONCE):

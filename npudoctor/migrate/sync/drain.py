@@ -19,6 +19,7 @@ from npudoctor.migrate.loops import LOOPS, Heat, LoopNode, Loops
 from npudoctor.migrate.names import FUNCTIONS, Scope
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.forms import ScalarRead, scalar_read
+from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.values import Value, Values
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ class Drains:
             return DTYPE
         if any(s.read.form == "float" for s in sites) and classes != {"float"}:
             return DTYPE  # float() of an integer tensor makes a float, tolist() an int
+        if len(set().union(*(origins(self._ctx, s.read.value) for s in sites))) > 1:
+            return hazards.DEVICES  # torch.stack() takes tensors of one device
         return None
 
     def value_of(self, site: Site) -> Value:

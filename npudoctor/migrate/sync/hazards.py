@@ -153,6 +153,16 @@ def of_surroundings(ctx: ModuleContext, region: LoopNode, uses: list[ast.Name]) 
     return None
 
 
+def in_try(ctx: ModuleContext, place: ast.AST) -> bool:
+    """Whether a `try` of the same function guards `place`: an unbound name would raise earlier."""
+    for above in ctx.ancestors(place):
+        if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+            return False
+        if _is_try(above):
+            return True
+    return False
+
+
 def _inside(ctx: ModuleContext, node: ast.AST, body: list[ast.stmt]) -> bool:
     return any(a in body for a in ctx.ancestors(node))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.loops import Heat, Loops, throttled
+from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Hidden:
         for node, kind in self._candidates():
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
             if heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE):
-                found.append(Wait(node, kind, heat))
+                if not is_ours(self._ctx, node):
+                    found.append(Wait(node, kind, heat))
         return sorted(found, key=lambda w: self._ctx.span(w.node))
 
     def _candidates(self) -> Iterator[tuple[ast.expr, str]]:

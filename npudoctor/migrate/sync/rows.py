@@ -139,6 +139,7 @@ class Rows:
             hazards.torch_name(self._ctx, first) is None
             or indent_of(self._ctx, first) is None
             or hazards.of_order(self._ctx, self._ctx.scope(first).node, first) is not None
+            or hazards.in_try(self._ctx, first)
         )
         return () if unclear else tuple(best)
 

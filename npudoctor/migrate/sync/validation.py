@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 
 from npudoctor import tables
 from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
+from npudoctor.migrate.sync.forms import scalar_read
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 _COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories)\(")
 _PREFIX = "torch.distributions."
+
+
+_TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a module is a test by its path."""
+    return _TESTS.search(path) is not None
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,8 @@ def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
         outer = _update_loop(ctx, loops, call)
         if loss is None or outer is None or outer in found:
             continue
-        if _always_runs(ctx, outer, call) and not checked_after(ctx, outer):
+        fits = _always_runs(ctx, outer, call) and _only_tensors(ctx, outer, call, loss)
+        if fits and not checked_after(ctx, outer):
             found[outer] = Place(outer, loss)
     return list(found.values())
 
@@ -118,6 +128,21 @@ def _loss_name(node: ast.expr) -> str | None:
     ):
         node = node.func.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+def _only_tensors(ctx: ModuleContext, loop: LoopNode, call: ast.Call, loss: str) -> bool:
+    """Whether `loss` belongs to `loop` alone and, when the loop ends, still is what was differentiated."""
+    scope = ctx.scope(call)
+    if scope.find(loss) is not scope or loss in scope.outer or isinstance(scope.node, ast.ClassDef):
+        return False
+    plain = [b for b in scope.bindings[loss] if b.kind not in ("augmented", "annotation")]
+    inside = set(map(id, ast.walk(loop)))
+    if not all(b.kind == "assign" and b.value is not None and id(b.node) in inside for b in plain) or not plain:
+        return False  # also `del loss`, `with ... as loss`, a parameter, an unpacked tuple
+    first = min(ctx.span(b.node)[0] for b in plain)
+    if any(id(use) in inside and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):
+        return False  # the value of the last update is read first
+    return not any(scalar_read(ctx, b.value) for b in plain if b.value is not None)  # loss = loss.item()
 
 
 def _always_runs(ctx: ModuleContext, loop: LoopNode, node: ast.AST) -> bool:

@@ -28,6 +28,7 @@ from npudoctor.migrate.sync.algebra import (
     promote,
     unary,
 )
+from npudoctor.migrate.sync.lookalikes import lookalikes
 from npudoctor.migrate.sync.ops import ops
 from npudoctor.migrate.sync.reaching import reaching
 
@@ -36,22 +37,10 @@ if TYPE_CHECKING:
 
 # Libraries whose objects share method names with tensors; where one is imported, names prove less.
 _RIVALS = frozenset(
-    [
-        "pandas",
-        "polars",
-        "xarray",
-        "tensorflow",
-        "jax",
-        "mxnet",
-        "paddle",
-        "cupy",
-        "tinygrad",
-        "mindspore",
-        "sympy",
-        "scipy",
-        "dask",
-        "tensorflow_probability",
-    ]
+    (
+        "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask "
+        "tensorflow_probability micrograd autograd"
+    ).split()
 )
 _ARITHMETIC = (
     ast.Add,
@@ -82,6 +71,7 @@ class Values:
         self._cycle = False
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
+        self._unsure = lookalikes(ctx)
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""
@@ -176,6 +166,8 @@ class Values:
 
         Only a tensor has it, and without an argument torch demands exactly one floating element.
         """
+        if "backward" in self._unsure or self.rivals & {"micrograd", "tinygrad"}:
+            return False
         values = [b for b in bindings if b.kind not in ("augmented", "annotation", "delete")]
         real = [b for b in values if not (isinstance(b.value, ast.Constant) and b.kind == "assign")]
         if len(real) != 1 or real[0].kind != "assign":
@@ -248,6 +240,8 @@ class Values:
                 if drawn
                 else UNKNOWN
             )
+        if func.attr in self._unsure:
+            return UNKNOWN
         if func.attr == "log_prob" and not self.rivals:
             return Value(tensor=True, dtype="float")
         if op is None or self.rivals or base.number or self._ctx.kind(func.value) is Kind.MODULE:
@@ -265,7 +259,7 @@ class Values:
             return path.startswith("torch.distributions.") and path.rsplit(".", 1)[-1][:1].isupper()
         if isinstance(node, ast.Name):
             bound = self._ctx.bindings(node)
-            if not self.rivals and bound and self._has_log_prob(node):
+            if not (self.rivals or "log_prob" in self._unsure) and bound and self._has_log_prob(node):
                 return True
             return bool(bound) and all(
                 b.kind == "assign" and isinstance(b.value, ast.Call) and self._is_distribution(b.value)

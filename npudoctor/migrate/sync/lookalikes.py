@@ -1,0 +1,39 @@
+"""Classes of the module itself that are no tensors but have methods named like a tensor's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from npudoctor.migrate.names import FUNCTIONS
+
+if TYPE_CHECKING:
+    from npudoctor.migrate.context import ModuleContext
+
+# The body hands on to torch: what it returns is torch's.
+_TORCH = re.compile(r"\b(torch|th|nn|F|distributions?)\.|\.log_prob\(|\bsuper\(")
+_NUMPY = re.compile(r"\b(np|numpy|math|scipy)\.|(?<![.\w])float\(")
+
+
+def lookalikes(ctx: ModuleContext) -> frozenset[str]:
+    """Method names that prove no tensor here, because a plain class of this module defines them too.
+
+    A NumPy policy has `log_prob`, a small autograd engine `backward`; both may stand in a file
+    that imports torch for something else.
+    """
+    found = set()
+    for owner in ctx.nodes(ast.ClassDef):
+        torchy = any(_torch_base(ctx, base) for base in owner.bases)
+        for method in owner.body:
+            if isinstance(method, FUNCTIONS) and not isinstance(method, ast.Lambda):
+                text = ctx.text(method)
+                if _NUMPY.search(text) or not (torchy or _TORCH.search(text)):
+                    found.add(method.name)
+    return frozenset(found)
+
+
+def _torch_base(ctx: ModuleContext, base: ast.expr) -> bool:
+    """A base from torch, or from another module: then nothing is known against it."""
+    path = ctx.qualified_name(base)
+    return path is not None and not path.startswith("builtins.") and path not in ("abc.ABC", "typing.Protocol")
