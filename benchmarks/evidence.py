@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 SUPPORT = ROOT / "benchmarks" / "evidence_support"
 HEAD = (
     "project", "style", "original on CPU", "migrated, simulated NPU", "numbers equal",
-    "syncs per step before", "after", "with --unsafe-fixes", "diff lines", "vendor's diff lines",
+    "syncs per step before", "after", "with --unsafe-fixes", "changed lines", "vendor's changed lines",
 )
 
 
@@ -83,9 +82,9 @@ def main() -> int:
 
 def projects() -> list[dict[str, Any]]:
     """Rows of `evidence.toml`."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:
+    else:
         import tomli as tomllib
     text = (Path(__file__).with_suffix(".toml")).read_text(encoding="utf-8")
     found: list[dict[str, Any]] = tomllib.loads(text)["project"]
@@ -123,11 +122,12 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     try:
         copy(project, checkouts / project["folder"], original)
         ways = {"after": (), "before": ("--ignore", "NPU2"), "unsafe": ("--unsafe-fixes",)}
-        trees = {name: migrated(original, folder / name, (*extra, *options)) for name, options in ways.items()}
+        trees = {way: migrated(original, folder / way, (*extra, *more)) for way, more in ways.items()}
     except (OSError, RuntimeError) as error:
         row.notes.append(str(error))
         return row
-    row.diff = str(changed_lines(original, trees["after"]))
+    lines = {way: changed_lines(original, trees[way]) for way in ("before", "after")}
+    row.diff = f"{lines['before']} ({lines['after']} with the sync rules)"
     os.environ["PYTHONPATH"] = os.pathsep.join(str(SUPPORT / name) for name in project.get("support", ()))
     result = verify.verify(project["command"], original, trees["after"], timeout=timeout)
     told(row, result)
@@ -177,21 +177,16 @@ def migrated(original: Path, target: Path, options: tuple[str, ...]) -> Path:
 
 
 def changed_lines(before: Path, after: Path) -> int:
-    """Lines taken away plus lines put in, over all files of the copy."""
-    return sum(
-        1 for old in before.rglob("*") if old.is_file()
-        for line in _diff(old, after / old.relative_to(before)) if line[:1] in "+-" and line[:3] not in _FILES
-    )
-
-
-_FILES = ("+++", "---")
-
-
-def _diff(old: Path, new: Path) -> Iterator[str]:
-    if not new.is_file() or old.read_bytes() == new.read_bytes():
-        return iter(())
-    texts = [path.read_text(encoding="utf-8", errors="replace").splitlines() for path in (old, new)]
-    return difflib.unified_diff(*texts, n=0, lineterm="")
+    """Lines that differ, over all files: a line replaced counts once, a line put in or taken out too."""
+    total = 0
+    for old in before.rglob("*"):
+        new = after / old.relative_to(before)
+        if not old.is_file() or not new.is_file() or old.read_bytes() == new.read_bytes():
+            continue
+        texts = [path.read_text(encoding="utf-8", errors="replace").splitlines() for path in (old, new)]
+        matcher = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False)
+        total += sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
+    return total
 
 
 def told(row: Row, result: Any) -> None:

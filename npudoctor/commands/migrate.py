@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from npudoctor.migrate.tree import TreeOutcome
     from npudoctor.migrate.walk import Tree
     from npudoctor.migrate.writer import Refusal
+    from npudoctor.simulate.verify import Verification
 
 _HELP = Text(
     "Rewrite CUDA code for Ascend NPUs and take host-device syncs out of loops.\n\n"
@@ -33,6 +34,10 @@ _HELP = Text(
     "PATH 为文件夹或单个文件，默认就地修改；--undo 可恢复每一个字节。\n\n"
     "退出码：0 全部完成，1 尚有需要人工处理的项目（使用 --check 或 --diff 时表示将有修改），"
     "2 用法或输入错误，3 内部错误。",
+)
+_VERIFYING = Text("running the original and the migrated code", "正在运行原程序与迁移后的代码")
+_VERIFY_ALONE = Text(
+    "--verify goes with neither --undo nor --diff", "--verify 不能与 --undo、--diff 同时使用"
 )
 _WORKING = Text("migrating", "迁移中")
 _ONE_MODE = Text(
@@ -68,17 +73,23 @@ _BAD_CODE = Text("no rule has a code that starts with {code}", "没有以 {code}
     "Worker processes (default: one per core).", "工作进程数（默认每核一个）。"))
 @option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=Text(
     "Write the result to this file instead of the terminal.", "将结果写入该文件而不是终端。"))
+@option("--verify", metavar="COMMAND", help=Text(
+    "First run this Python command with the original on the CPU and with the migrated code on the "
+    "SIMULATED NPU, in copies; write only if all numbers are the same.",
+    "先在副本中分别用 CPU 上的原程序和模拟 NPU 上的迁移代码运行该 Python 命令；仅当数值全部一致时才写入。"))
 @option("--sarif", is_flag=True, help=Text("Same as --format sarif.", "等同于 --format sarif。"))
 @shared_options(formats=("text", "json", "sarif", "github", "html"), output=False)
 def COMMAND(
     session: Session, path: Path, diff: bool, check: bool, copy_to: Path | None, undo: bool,
-    report_file: Path | None, sarif: bool, jobs: int | None, **chosen: Any,
+    report_file: Path | None, sarif: bool, jobs: int | None, verify: str | None, **chosen: Any,
 ) -> Exit:
     """Parse, choose the mode, run."""
     if sum((diff, check, copy_to is not None, undo)) > 1:
         raise UserError(_ONE_MODE)
     if diff and (session.format != "text" or sarif):
         raise UserError(_DIFF_FORMAT)
+    if verify and (diff or undo):
+        raise UserError(_VERIFY_ALONE)
     session = replace(session, output=report_file, format="sarif" if sarif else session.format)
     if undo:
         return _undo(session, path)
@@ -91,9 +102,11 @@ def COMMAND(
     outcome, settings, target = _work(session, tree, config, jobs)
     if diff:
         return _diff(session, outcome, Intent(str(path), False, settings, target, False))
+    proof = _verify(session, outcome, verify) if verify else None
+    check = check or (proof is not None and not proof.same)
     refused = _write(outcome, check, copy_to)
     intent = Intent(str(path), not check, settings, target, copy_to is not None)
-    return _report(session, outcome, refused, intent)
+    return _report(session, outcome, refused, intent, proof)
 
 
 def _config(path: Path, chosen: dict[str, Any]) -> Config:
@@ -134,6 +147,19 @@ def _work(
         return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
+def _verify(session: Session, outcome: TreeOutcome, command: str) -> Verification:
+    """Run both in copies; the tree itself is not touched."""
+    import tempfile
+
+    from npudoctor.migrate import copy
+    from npudoctor.simulate.verify import verify
+
+    with tempfile.TemporaryDirectory(prefix="npudoctor-verify-") as scratch, session.progress(_VERIFYING):
+        original, migrated = Path(scratch) / "original", Path(scratch) / "migrated"
+        copy.pair(outcome, original, migrated)
+        return verify(command, original, migrated)
+
+
 def _write(outcome: TreeOutcome, check: bool, copy_to: Path | None) -> tuple[Refusal, ...]:
     """Write in place or to a copy; returns what was refused."""
     from npudoctor.migrate import copy, writer
@@ -147,7 +173,8 @@ def _write(outcome: TreeOutcome, check: bool, copy_to: Path | None) -> tuple[Ref
 
 
 def _report(
-    session: Session, outcome: TreeOutcome, refused: tuple[Refusal, ...], intent: Intent
+    session: Session, outcome: TreeOutcome, refused: tuple[Refusal, ...], intent: Intent,
+    proof: Verification | None,
 ) -> Exit:
     from npudoctor.migrate import summary
     from npudoctor.report.keep import keep
@@ -155,6 +182,10 @@ def _report(
 
     changes = summary.changes_of(outcome, refused, intent.written)
     report = summary.report_of(outcome, changes, intent)
+    if proof is not None:
+        from npudoctor.simulate import verify_report
+
+        report = verify_report.added(report, proof, session.lang)
     emit_migration(session, report, changes)
     keep(report)
     return report.exit_code()

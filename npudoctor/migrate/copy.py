@@ -55,6 +55,34 @@ def write(outcome: TreeOutcome, target: Path) -> tuple[Refusal, ...]:
     return refused
 
 
+def pair(outcome: TreeOutcome, original: Path, migrated: Path) -> None:
+    """Two full copies of the tree, to run both: as it is, and with the changes.
+
+    Files that git ignores (data, checkpoints) are copied too, since a program may need them; links stay
+    links, but a changed file is always written into its own copy.
+
+    Args:
+        outcome: of the tree.
+        original: folder that does not exist yet.
+        migrated: the same.
+
+    Raises:
+        UserError: a copy cannot be written.
+    """
+    leave_out = shutil.ignore_patterns(".git", ".npudoctor", "__pycache__")
+    try:
+        for target in (original, migrated):
+            shutil.copytree(outcome.tree.root, target, symlinks=True, ignore=leave_out)
+        for file in outcome.changed:
+            target = migrated / file.entry.path
+            target.unlink()
+            target.write_bytes(file.after or b"")
+            shutil.copystat(outcome.tree.root / file.entry.path, target)
+    except (OSError, shutil.Error) as error:
+        params = {"path": shown(str(migrated)), "reason": getattr(error, "strerror", None) or str(error)}
+        raise UserError(_NO_WRITE, params=params) from None
+
+
 def _fill(outcome: TreeOutcome, staging: Path) -> tuple[Refusal, ...]:
     new = {file.entry.path: file.after for file in outcome.changed}
     refused = []

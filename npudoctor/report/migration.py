@@ -80,6 +80,7 @@ def render(report: Report, changes: Changes, console: Console, session: Session)
         line = Line(f"{session.tr(fact.label):<8} ", style="dim")
         console.print(line.append(fact.value, style="not dim"))
     console.print()
+    _beside_items(report, changes, console, session)
     _edits(changes, console, session)
     _syncs(report.extra.get("syncs"), console, session)
     lead = report.extra.get("lead")
@@ -89,6 +90,16 @@ def render(report: Report, changes: Changes, console: Console, session: Session)
     console.print(Line(session.tr(report.verdict, report.params), style=style))
     if report.next_step is not None:
         console.print(Line(f"{session.tr(_NEXT)}: {session.tr(report.next_step, report.params)}"))
+
+
+def _beside_items(report: Report, changes: Changes, console: Console, session: Session) -> None:
+    """Findings on the whole migration and not on a place in it: a verification that did not pass."""
+    from npudoctor.report.terminal import render_finding
+
+    items = {id(item.finding) for item in changes.items}
+    for finding in report.findings:
+        if id(finding) not in items:
+            render_finding(finding, console, session)
 
 
 def _edits(changes: Changes, console: Console, session: Session) -> None:

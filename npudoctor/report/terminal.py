@@ -63,6 +63,12 @@ def render(report: Report, console: Console, session: Session) -> None:
         console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
 
 
+def render_finding(finding: Finding, console: Console, session: Session) -> None:
+    """Print one finding, as `render` does."""
+    marks = _MARKS if _can_encode(console, "".join(m for m in _MARKS.values())) else _ASCII
+    _finding(finding, console, session, marks)
+
+
 def _finding(finding: Finding, console: Console, session: Session, marks: dict) -> None:
     head = Line(f"{marks[finding.severity]} {finding.code} ", style=_STYLE[finding.severity])
     head.append(session.tr(finding.title, finding.params), style="bold")

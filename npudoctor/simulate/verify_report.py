@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding
+from npudoctor.core.report import Fact, Report
 from npudoctor.core.text import Text
 from npudoctor.simulate.findings import of_verification
 from npudoctor.simulate.verify import Run, Verification
@@ -22,6 +25,20 @@ _SYNCS = Text(
 _PER_STEP = Text(
     "per environment step: {before} before, {after} after", "每个环境步：改写前 {before}，改写后 {after}"
 )
+
+_LABEL = Text("verify", "验证")
+
+
+def added(report: Report, verification: Verification, lang: str = "en") -> Report:
+    """`report` of a migration with the verification: its sentences as facts, its findings first."""
+    facts = tuple(Fact("verify", _LABEL, sentence) for sentence in sentences(verification, lang))
+    return replace(
+        report,
+        facts=(*report.facts, *facts),
+        findings=(*findings(verification, lang), *report.findings),
+        extra={**report.extra, "verify": as_dict(verification)},
+        decided=report.decided if verification.same else Exit.FINDINGS,
+    )
 
 
 def findings(verification: Verification, lang: str = "en") -> tuple[Finding, ...]:

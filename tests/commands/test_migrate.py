@@ -248,3 +248,44 @@ def test_a_read_only_file_is_reported(repo: Path, run_cli: RunCli) -> None:
     assert done.returncode == 1
     assert "not written: it is read-only" in done.stdout
     assert (repo / "train.py").read_text() == CODE
+
+
+TRAIN = """import torch
+
+torch.manual_seed(0)
+net = torch.nn.Linear(3, 1).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    loss = net(torch.randn(8, 3, device="cuda")).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("loss", loss.item(){tail})
+"""
+
+
+def test_verify_writes_when_the_numbers_are_the_same(tmp_path: Path, run_cli: RunCli) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(TRAIN.replace("{tail}", ""))
+    done = run_cli("migrate", tmp_path, "--verify", "python train.py", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    proof = json.loads(done.stdout)["extra"]["verify"]
+    assert (proof["same"], proof["simulated"]) == (True, True)
+    assert proof["compared"] == {"printed": 1, "logged": 0, "weights": 2}
+    assert ".npu()" in (tmp_path / "train.py").read_text()
+
+
+def test_verify_writes_nothing_when_a_number_changes(tmp_path: Path, run_cli: RunCli) -> None:
+    pytest.importorskip("torch")
+    before = TRAIN.replace("{tail}", ' + (net.weight.device.type == "cpu")')
+    (tmp_path / "train.py").write_text(before)
+    done = run_cli("migrate", tmp_path, "--verify", "python train.py")
+    assert done.returncode == 1
+    assert "NPU403" in done.stdout
+    assert "would change" in done.stdout
+    assert (tmp_path / "train.py").read_text() == before
+
+
+def test_verify_excludes_undo_and_diff(repo: Path, run_cli: RunCli) -> None:
+    for other in ("--undo", "--diff"):
+        assert run_cli("migrate", repo, "--verify", "python train.py", other).returncode == 2
