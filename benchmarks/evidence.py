@@ -119,10 +119,11 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     row = Row(project["name"], project["style"], vendor=project.get("vendor", "unknown"))
     row.notes += [project["note"]] if "note" in project else []
     original = folder / "original"
+    extra, steps = project.get("migrate", ()), project.get("steps", 0)
     try:
         copy(project, checkouts / project["folder"], original)
         ways = {"after": (), "before": ("--ignore", "NPU2"), "unsafe": ("--unsafe-fixes",)}
-        trees = {name: migrated(original, folder / name, options) for name, options in ways.items()}
+        trees = {name: migrated(original, folder / name, (*extra, *options)) for name, options in ways.items()}
     except (OSError, RuntimeError) as error:
         row.notes.append(str(error))
         return row
@@ -131,9 +132,9 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     result = verify.verify(project["command"], original, trees["after"], timeout=timeout)
     told(row, result)
     words = project["command"].split()[1:]
-    row.before = per_step(verify.run("npu", words, trees["before"], timeout))
-    row.after = per_step(result.migrated)
-    row.unsafe = per_step(verify.run("npu", words, trees["unsafe"], timeout))
+    row.before = per_step(verify.run("npu", words, trees["before"], timeout), steps)
+    row.after = per_step(result.migrated, steps)
+    row.unsafe = per_step(verify.run("npu", words, trees["unsafe"], timeout), steps)
     return row
 
 
@@ -210,14 +211,18 @@ def told(row: Row, result: Any) -> None:
         row.equal = f"nothing repeatable to compare ({result.noisy} values differ between two runs)"
 
 
-def per_step(run: Any) -> str:
-    """Syncs per environment step of one run, or why there is no number."""
+def per_step(run: Any, steps: int) -> str:
+    """Syncs per environment step of one run, or why there is no number.
+
+    Args:
+        run: of the harness.
+        steps: environment steps of the run; 0 for those that were counted.
+    """
     if run.status or not run.simulation:
         return f"failed: {short(run.error)}"
     totals = run.simulation["totals"]
-    if not totals.get("env_steps"):
-        return f"{totals['syncs']} in all"
-    return f"{totals['syncs'] / totals['env_steps']:.2f}"
+    steps = steps or totals.get("env_steps") or 0
+    return f"{totals['syncs'] / steps:.2f}" if steps else f"{totals['syncs']} in all"
 
 
 def short(text: str) -> str:
