@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,3 +111,16 @@ def test_a_slash_at_the_end_of_a_folder_changes_nothing() -> None:
     data = overlays.machine_data("910b-host-ok")
     data["observations"]["env"]["env"]["data"]["ASCEND_HOME_PATH"] += "/"
     assert not report(overlays.facts(data), load()).findings
+
+
+@pytest.mark.parametrize("gone", ["libascend_hal.so", "/dev/davinci", "ascend-toolkit/", "/driver/"])
+@pytest.mark.parametrize("base", ["910b-host-ok", "910b-container-few-mounts-ok"])
+def test_what_a_computing_device_proves_is_not_called_missing(base: str, gone: str) -> None:
+    """It is only in a place where nobody looked."""
+    data = overlays.machine_data(base)
+    for entries in data["observations"].values():
+        for target in [t for t in entries if gone in t]:
+            del entries[target]
+    data["observations"].setdefault("env", {})["env"] = {"data": {}}
+    said = report(overlays.facts(data), load())
+    assert not [f.code for f in said.findings if f.severity.value == "error"]
