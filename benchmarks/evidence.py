@@ -29,8 +29,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 SUPPORT = ROOT / "benchmarks" / "evidence_support"
 HEAD = (
-    "project", "style", "original on CPU", "migrated, simulated NPU", "numbers equal",
-    "syncs per step before", "after", "with --unsafe-fixes", "diff lines", "vendor's diff lines",
+    "project",
+    "style",
+    "original on CPU",
+    "migrated, simulated NPU",
+    "numbers equal",
+    "syncs per step before",
+    "after",
+    "with --unsafe-fixes",
+    "diff lines",
+    "vendor's diff lines",
 )
 
 
@@ -53,8 +61,16 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """In the order of `HEAD`."""
         return (
-            self.name, self.style, self.original, self.migrated, self.equal,
-            self.before, self.after, self.unsafe, self.diff, self.vendor,
+            self.name,
+            self.style,
+            self.original,
+            self.migrated,
+            self.equal,
+            self.before,
+            self.after,
+            self.unsafe,
+            self.diff,
+            self.vendor,
         )
 
 
@@ -123,7 +139,9 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     try:
         copy(project, checkouts / project["folder"], original)
         ways = {"after": (), "before": ("--ignore", "NPU2"), "unsafe": ("--unsafe-fixes",)}
-        trees = {name: migrated(original, folder / name, (*extra, *options)) for name, options in ways.items()}
+        trees = {
+            name: migrated(original, folder / name, (*extra, *options)) for name, options in ways.items()
+        }
     except (OSError, RuntimeError) as error:
         row.notes.append(str(error))
         return row
@@ -148,8 +166,9 @@ def copy(project: dict[str, Any], source: Path, target: Path) -> None:
     target.mkdir()
     for name in project["copy"]:
         if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns(".git"))
+            shutil.copytree(
+                source / name, target / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git")
+            )
         else:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source / name, target / name)
@@ -179,8 +198,11 @@ def migrated(original: Path, target: Path, options: tuple[str, ...]) -> Path:
 def changed_lines(before: Path, after: Path) -> int:
     """Lines taken away plus lines put in, over all files of the copy."""
     return sum(
-        1 for old in before.rglob("*") if old.is_file()
-        for line in _diff(old, after / old.relative_to(before)) if line[:1] in "+-" and line[:3] not in _FILES
+        1
+        for old in before.rglob("*")
+        if old.is_file()
+        for line in _diff(old, after / old.relative_to(before))
+        if line[:1] in "+-" and line[:3] not in _FILES
     )
 
 
@@ -206,7 +228,8 @@ def told(row: Row, result: Any) -> None:
     elif result.differences:
         first = result.differences[0]
         row.equal = f"no: {len(result.differences)} differ, first {first.kind} {first.name}: " + short(
-            f"{first.original} -> {first.migrated}")
+            f"{first.original} -> {first.migrated}"
+        )
     elif result.original.status == 0 == result.migrated.status:
         row.equal = f"nothing repeatable to compare ({result.noisy} values differ between two runs)"
 
