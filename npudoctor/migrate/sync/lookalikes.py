@@ -36,4 +36,5 @@ def lookalikes(ctx: ModuleContext) -> frozenset[str]:
 def _torch_base(ctx: ModuleContext, base: ast.expr) -> bool:
     """A base from torch, or from another module: then nothing is known against it."""
     path = ctx.qualified_name(base)
-    return path is not None and not path.startswith("builtins.") and path not in ("abc.ABC", "typing.Protocol")
+    plain = ("abc.ABC", "typing.Protocol")
+    return path is not None and not path.startswith("builtins.") and path not in plain
