@@ -31,6 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ADDED_COMMENTS = {"# noqa: F401"}
 TIMEOUT_S = 1800
+MOST = 6  # reasons named per repository
 
 
 @dataclass
@@ -213,7 +214,9 @@ def table(rows: list[Row]) -> str:
         "|---|---|---:|---:|---:|---:|---|---:|---:|---|",
     ]
     for row in rows:
-        left = ", ".join(f"{n}× {reason}" for reason, n in row.left.most_common()) or "none"
+        left = ", ".join(f"{n}× {reason}" for reason, n in row.left.most_common(MOST)) or "none"
+        rest = sum(row.left.values()) - sum(n for _, n in row.left.most_common(MOST))
+        left += f", {rest} of other kinds" if rest else ""
         checks = "; ".join(row.faults) or "all pass"
         lines.append(
             f"| {row.repository} | {row.commit[:10]} | {row.files} | {row.changed} | {row.edits} "

@@ -14,6 +14,7 @@ import argparse
 import random
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
+    warnings.simplefilter("ignore")  # what the parser thinks of broken literals
     rng = random.Random(chosen.seed)
     pool = seeds()
     done: Counter[str] = Counter()

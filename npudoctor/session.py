@@ -57,13 +57,13 @@ class Session:
 
     def console(self, stream: TextIO | None = None, *, width: int | None = None) -> Console:
         """A rich console on `stream` (default: standard output) that obeys the colour rules."""
-        from rich.console import Console
+        from npudoctor.report.safe import SafeConsole
 
         stream = sys.stdout if stream is None else stream
         use_color = wants_color(self.color, stream, os.environ)
         if width is None and not stream.isatty():
             width = int(os.environ.get("COLUMNS") or 100)
-        return Console(
+        return SafeConsole(
             file=stream,
             color_system="auto" if use_color else None,
             no_color=not use_color,

@@ -128,6 +128,7 @@ def train(config: Config, options: argparse.Namespace) -> int:
                 checkpoint.save(
                     checkpoint.of_rank(options.checkpoint, trainer.world.rank), snapshot.take(trainer)
                 )
+        trainer.world.finish()
     return FAULTY if event["reason"] == "fault" else OK
 
 

@@ -48,7 +48,7 @@ def evaluate(policy: Policy, normalizer: Normalizer, envs: VectorEnv) -> Evaluat
     while open_.any():
         with torch.no_grad():
             a, state = host.mode(torch.from_numpy(normalizer(np.asarray(obs, np.float32))), state)
-        obs, r, terminated, truncated, infos = envs.step(policy.spec.to_env(a.numpy()))
+        obs, r, terminated, truncated, infos = envs.step(policy.to_env(a.numpy()))
         returns += np.where(open_, r, 0.0)
         ended = np.flatnonzero((terminated | truncated) & open_)
         if len(ended):

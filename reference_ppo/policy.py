@@ -7,7 +7,7 @@ one message for the all-reduce, one copy to move or save the policy.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import torch
@@ -102,6 +102,10 @@ class Policy(nn.Module):
     def mode(self, s: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Most likely action, (N, D) -> (N, K) or (N, 1), and the new state: what evaluation uses."""
         return self(s)[0].mode(), state
+
+    def to_env(self, a: NDArray[np.float32]) -> NDArray[Any]:
+        """What the environment gets for the policy's action (N, K): in bounds, tanh(u) if it squashes."""
+        return self.spec.to_env(a, self.squash)
 
     # What the update asks for.
 

@@ -76,7 +76,7 @@ class Collector:
 
     def send(self, t: int) -> None:
         """Hand the actions to the environments; worker processes start stepping."""
-        self.actions = self.policy.spec.to_env(self.buffer.a[t])
+        self.actions = self.policy.to_env(self.buffer.a[t])
         if hasattr(self.envs, "step_async"):
             self.envs.step_async(self.actions)
 

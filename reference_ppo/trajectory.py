@@ -31,6 +31,6 @@ def follow(policy: Policy, normalizer: Normalizer, n: int = 6) -> Paths:
     for _ in range(MAX_STEPS - 1):  # the last step would already show the next episode
         with torch.no_grad():
             a, state = host.mode(torch.from_numpy(normalizer(obs)), state)
-        obs, _, _, _, infos = env.step(policy.spec.to_env(a.numpy()))
+        obs, _, _, _, infos = env.step(policy.to_env(a.numpy()))
         positions.append(env.p.copy())
     return Paths(np.array(positions), targets, np.asarray(infos["success"]))

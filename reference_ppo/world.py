@@ -34,6 +34,11 @@ class World:
             dist.init_process_group(BACKENDS.get(device.type, "gloo"))
         return cls(int(environ.get("RANK", "0")), size, device)
 
+    def finish(self) -> None:
+        """Wait for all at the orderly end: a process that leaves early aborts those that still talk to it."""
+        if self.size > 1:
+            dist.barrier()
+
     def leave(self) -> None:
         """End the job's communication."""
         if self.size > 1 and dist.is_initialized():

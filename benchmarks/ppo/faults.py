@@ -74,13 +74,13 @@ def reward_x1000(t: Trainer) -> None:
 
 
 def learning_rate_jumps(t: Trainer) -> None:
-    """100 times the learning rate from update 20 on: the return has risen, then it crashes."""
+    """1000 times the learning rate from update 20 on: the return has risen, then it crashes."""
     estimate = t.buffer.estimate
 
     def broken(gamma: float, lam: float) -> None:
         estimate(gamma, lam)
         if t.updates == 20:
-            t.optimizer.param_groups[0]["lr"] *= 100
+            t.optimizer.param_groups[0]["lr"] *= 1000
 
     t.buffer.estimate = broken  # type: ignore[method-assign]
 

@@ -18,7 +18,7 @@ FIRST_SEED = 1_000_000  # the episodes that reference_ppo evaluates on
 
 
 class PolicyGraph(nn.Module):
-    """Normalise, act, clip and stretch: all that `reference_ppo` does between observation and action.
+    """Normalise, act, squash or clip, and stretch: what `reference_ppo` does from observation to action.
 
     The weights are cut out of the policy's flat vector once, so that the graph holds one
     constant per layer instead of slices of one.
@@ -35,7 +35,7 @@ class PolicyGraph(nn.Module):
         self.spec, self.memory, self.enabled = policy.spec, policy.state_size > 0, normalizer.enabled
         constants = {name: value.detach().clone() for name, value in policy.weights().items()}
         policy.weights = lambda: constants
-        self.policy = policy
+        self.policy, self.squash = policy, policy.squash
         self.register_buffer("shift", torch.from_numpy(np.asarray(normalizer.shift, np.float32)))
         self.register_buffer("scale", torch.from_numpy(np.asarray(normalizer.scale, np.float32)))
         spec = policy.spec
@@ -58,6 +58,7 @@ class PolicyGraph(nn.Module):
         return out[:, 0].to(torch.int64) + self.spec.start
 
     def _bounded(self, out: Tensor) -> Tensor:
+        out = torch.tanh(out) if self.squash else out
         clipped = torch.clip(out, -1.0, 1.0)
         if self.plain:
             return clipped

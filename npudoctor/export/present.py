@@ -137,8 +137,8 @@ def extra(
         "outputs": {v.name: {"dtype": v.dtype, "shape": list(v.dims)} for v in graph.outputs},
         "operators": sorted({n.op for n in graph.nodes}),
         "nodes": len(graph.nodes),
-        "comparisons": [vars(c) for c in comparisons],
-        "closed_loop": vars(loop) if loop else None,
+        "comparisons": [_finite(vars(c)) for c in comparisons],
+        "closed_loop": _finite(vars(loop)) if loop else None,
         "bench_us": [vars(t) for t in timings],
         "atc": {
             "command": words,
@@ -148,6 +148,11 @@ def extra(
             "om": str(conversion.om) if conversion and conversion.om else None,
         },
     }
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Strict JSON has no infinity and no NaN: they become their names."""
+    return {k: str(v) if isinstance(v, float) and v - v != 0.0 else v for k, v in values.items()}
 
 
 def _value(value: Value) -> str:

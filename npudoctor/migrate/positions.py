@@ -133,8 +133,10 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
         return Role.UNKNOWN
     if is_foreign(ctx, call.func) or is_simulator_name(keyword.arg):
         return Role.DATA
-    if keyword.arg in ("default", "default_value") and voc.fits(option_name(ctx, call)):
-        return Role.PRODUCER
+    if keyword.arg in ("default", "default_value"):
+        option = option_name(ctx, call)
+        if voc.fits(option) or (voc is DEVICE and becomes_device(ctx, option)):
+            return Role.PRODUCER
     if voc.fits(keyword.arg):
         return Role.PRODUCER
     if keyword.arg == "type" and ctx.qualified_name(call.func) == "torch.device" and voc is DEVICE:
@@ -142,6 +144,26 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
     if keyword.arg == "device_map":
         return Role.PRODUCER
     return Role.DATA if keyword.arg in ("help", "description", "name", "key", "title") else Role.UNKNOWN
+
+
+def becomes_device(ctx: ModuleContext, option: str | None) -> bool:
+    """Whether the module makes a torch.device of the option, whatever it is called, and only that.
+
+    `torch.device(args.where)` proves what the default of `--where` is, unless the module also
+    compares the option's text.
+    """
+    name = (option or "").lstrip("-").replace("-", "_")
+
+    def reads(node: ast.expr) -> bool:
+        return isinstance(node, ast.Attribute) and node.attr == name
+
+    made = any(
+        call.args and reads(call.args[0]) and ctx.qualified_name(call.func) == "torch.device"
+        for call in ctx.nodes(ast.Call)
+    )
+    return made and not any(
+        reads(side) for test in ctx.nodes(ast.Compare) for side in (test.left, *test.comparators)
+    )
 
 
 def last_name(func: ast.expr) -> str:

@@ -81,6 +81,8 @@ class Analysis:
         launches: kernels (with a device) or operators dispatched by the host.
         launch_rate: launches per second of the window.
         median_op_us: median duration of those.
+        work_us: what their durations exceed the median by, summed; each name counts with its own
+            median, so that one preempted call does not pass for computation.
     """
 
     source: str
@@ -108,7 +110,7 @@ class Analysis:
     launches: int
     launch_rate: float
     median_op_us: float
-    op_us: float
+    work_us: float
     skipped: int
 
     def share(self, microseconds: float) -> float:
@@ -156,7 +158,7 @@ def analyse(trace: Trace) -> Analysis:
         launches=len(launched),
         launch_rate=len(launched) / window * 1e6 if window else 0.0,
         median_op_us=float(np.median(durations)) if len(durations) else 0.0,
-        op_us=intervals.total(intervals.union(launched.start, launched.end)),
+        work_us=_work(launched),
         skipped=trace.skipped,
     )
 
@@ -257,6 +259,17 @@ def _operators(trace: Trace, launched: Columns) -> list[Operator]:
         Operator(trace.names[n], int(c), float(t), float(t / c), int(n) in trace.aicpu)
         for n, c, t in zip(names, counts, totals)
     ]
+
+
+def _work(launched: Columns) -> float:
+    if not len(launched):
+        return 0.0
+    duration = launched.end - launched.start
+    floor = float(np.median(duration))
+    order = np.argsort(launched.name, kind="stable")
+    _, first = np.unique(launched.name[order], return_index=True)
+    groups = np.split(duration[order], first[1:])
+    return float(sum(len(group) * max(float(np.median(group)) - floor, 0.0) for group in groups))
 
 
 def _busy_of(device: Columns, kind: Kind, begin: float, stop: float) -> float:

@@ -48,9 +48,8 @@ def split_of(analysis: Analysis) -> Split:
     cost = costs()
     kernels = analysis.launches
     launch = kernels * cost["launch"]
-    compute = max(analysis.op_us - kernels * analysis.median_op_us, 0.0)
     return Split(
-        compute,
+        analysis.work_us,
         analysis.phases["env"],
         analysis.copies * cost["copy"],
         analysis.sync_count * cost["sync"],

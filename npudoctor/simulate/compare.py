@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?!\w)|\bnan\b|\binf\b")
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\b\d+:\d\d:\d\d(?:\.\d+)?")  # a date or a time of day is no result
 # A line that names the device it runs on may differ; its words are not compared.
 DEVICE = re.compile(r"(?i)device|cuda|gpu|npu|ascend|nvidia")
 
@@ -59,7 +60,7 @@ def compare_lines(
 
 def _split(line: str) -> tuple[str, tuple[str, ...]]:
     """The line with its numbers blanked, and the numbers."""
-    without_device = re.sub(r"\b(cuda|npu)(:\d+)?\b", "cpu", line)
+    without_device = re.sub(r"\b(cuda|npu)(:\d+)?\b", "cpu", CLOCK.sub("a clock", line))
     words = "a device" if DEVICE.search(line) else NUMBER.sub("#", without_device)
     return words, tuple(NUMBER.findall(without_device))
 

@@ -25,6 +25,10 @@ KEEP = 5  # matching lines stored per pattern
 ENOUGH = 10_000  # matches after which lines are no longer counted: "at least"
 CACHE = 200_000  # distinct lines remembered
 
+# Colours, cursor moves and titles that a terminal program left in its log, and NUL bytes: they
+# would stand in the middle of a message. Newlines stay, so line numbers stay right.
+_NOISE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00\x08]")
+
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
@@ -78,7 +82,7 @@ class Scanner:
                 rest = block[cut + 1:]
             elif len(block) >= BLOCK:
                 # A line without end: searched piece by piece under one line number.
-                self._windows(block, self.lines + 1)
+                self._windows(_readable(block), self.lines + 1)
                 rest = block[-WINDOW:]
             else:
                 rest = block
@@ -87,6 +91,7 @@ class Scanner:
 
     def _block(self, block: bytes) -> None:
         """One block of whole lines, without its last newline."""
+        block = _readable(block)
         keys = block.translate(_ZEROS).split(b"\n")
         unique = set(keys)
         unique -= self._clean
@@ -162,6 +167,11 @@ class Scanner:
         return [self.probes[place] for place in sorted(able)]
 
 
+def _readable(block: bytes) -> bytes:
+    noisy = b"\x1b" in block or b"\0" in block or b"\b" in block
+    return _NOISE.sub(b"", block) if noisy else block
+
+
 def _pieces(line: bytes, needle: re.Pattern[bytes]) -> Iterator[bytes]:
     seen = 0
     for found in needle.finditer(line.translate(_ZEROS)):
@@ -175,7 +185,9 @@ def _keep(hit: Hit, number: int, text: str, found: re.Match[str]) -> None:
         return  # the same line again, through another window
     hit.count += 1
     if len(hit.lines) < KEEP:
-        start = max(0, found.start() - 200)
-        hit.lines.append((number, text[start: found.end() + 400].strip()))
+        # A progress bar rewrites its line with carriage returns: only the last writing counts.
+        start = max(found.start() - 200, text.rfind("\r", 0, found.start()) + 1)
+        end = text.find("\r", found.end(), found.end() + 400)
+        hit.lines.append((number, text[start: end if end >= 0 else found.end() + 400].strip()))
     if not hit.groups:
         hit.groups.update({k: v for k, v in found.groupdict().items() if v is not None})

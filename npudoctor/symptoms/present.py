@@ -152,7 +152,7 @@ def _code_block(row: CodeRow) -> Answer:
 
 def symptom_block(symptom: Symptom) -> Answer:
     """One symptom without a log: parameters show as their defaults or as `<name>`."""
-    params: dict[str, object] = {name: f"<{name}>" for name in _parameters(symptom)}
+    params: dict[str, object] = {name: f"<{name}>" for name in symptom.parameters() | set(symptom.defaults)}
     params.update(symptom.defaults)
     lines = [(_CAUSE, _cause(symptom, params))]
     lines += [(_FIX, fix.note) for fix in _fixes(symptom, params)]
@@ -162,10 +162,3 @@ def symptom_block(symptom: Symptom) -> Answer:
     head, tail = f"{symptom.code} ", f"  [{symptom.id}]"
     name = verbatim(head + title.en + tail, head + title.zh + tail)
     return Answer(name, tuple(lines), tuple(dict.fromkeys(commands)))
-
-
-def _parameters(symptom: Symptom) -> set[str]:
-    texts = [symptom.title, symptom.cause, symptom.fix]
-    texts += [t for c in symptom.candidates for t in (c.cause, c.test, c.fix)]
-    names = {name for text in texts for name in Text.parameters(text.en)}
-    return names | set(symptom.defaults)

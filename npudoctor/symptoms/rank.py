@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from npudoctor.core.finding import Severity
+from npudoctor.symptoms.codes import symptoms_for
 from npudoctor.symptoms.match import ENOUGH, Hit, Scanner
 from npudoctor.symptoms.rows import Rank, Symptom
 
@@ -81,7 +82,22 @@ def _matches(scanner: Scanner) -> list[Match]:
         also = {probe.position for probe in scanner.hits if probe.symptom == index and probe.role == "also"}
         if "match" in roles and len(also) == len(symptom.also):
             found.append(_match(symptom, roles))
-    return found
+    return _named(found)
+
+
+def _named(found: list[Match]) -> list[Match]:
+    """A line that only gives a number is a match of the row that explains this number, if there is one."""
+    seen = {match.symptom.id for match in found}
+    named = []
+    for match in found:
+        code = str(match.params.get("code", "")) if match.symptom.fallback else ""
+        rows = [row for row in symptoms_for(code) if code and row is not match.symptom]
+        if len(rows) != 1:
+            named.append(match)
+        elif rows[0].id not in seen:
+            params = dict.fromkeys(rows[0].parameters(), "?")
+            named.append(replace(match, symptom=rows[0], params={**params, **rows[0].defaults, "code": code}))
+    return named
 
 
 def _match(symptom: Symptom, roles: dict[str, list[Hit]]) -> Match:

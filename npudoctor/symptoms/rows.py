@@ -95,6 +95,12 @@ class Symptom:
     defaults: Mapping[str, str] = field(default_factory=dict)
     fallback: bool = False
 
+    def parameters(self) -> set[str]:
+        """Names that its texts fill in."""
+        texts = [self.title, self.cause, self.fix]
+        texts += [t for c in self.candidates for t in (c.cause, c.test, c.fix)]
+        return {name for text in texts for name in Text.parameters(text.en)}
+
 
 class RowError(Exception):
     """A symptom row is malformed: a fault of the source tree, never of the user."""

@@ -43,14 +43,17 @@ class Spec:
     start: int = 0
     """The first choice of a Discrete space."""
 
-    def to_env(self, a: NDArray[np.float32]) -> NDArray[Any]:
+    def to_env(self, a: NDArray[np.float32], squash: bool = False) -> NDArray[Any]:
         """Policy action (N, K) or (N, 1) -> environment action: clip to [-1, 1], stretch to [low, high].
 
-        Only the environment sees the clipped action. The buffer keeps the one that was sampled, because that
-        is the one whose log-probability is known. Unbounded dimensions pass through.
+        With `squash` the sample u becomes tanh(u) first, which the clip then leaves as it is. Only the
+        environment sees the result. The buffer keeps the one that was sampled, because that is the one whose
+        log-probability is known. Unbounded dimensions pass through.
         """
         if self.discrete:
             return a[:, 0].astype(np.int64) + self.start
+        if squash:
+            a = np.tanh(a)
         bounded = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(bounded, self.low, -1), np.where(bounded, self.high, 1)
         return np.where(bounded, low + (np.clip(a, -1.0, 1.0) + 1) * (0.5 * (high - low)), a).astype(

@@ -102,6 +102,16 @@ SECRETS = {
     "die": ("VDie ID                        : A1B2C3D4 11223344", "A1B2C3D4"),
     "token": ("hf_abcdefghijklmnopqrstuvwxyz", "hf_abcdefghij"),
     "password in an address": ("http://joe:pa55@mirror/simple", "pa55"),
+    "password with an at sign": ("http://joe:pa@55@mirror/simple", "55"),
+    "token in an address": ("https://s3cr3t@mirror/simple", "s3cr3t"),
+    "private mirror": ("Looking in indexes: https://pip.corp.example/simple", "corp.example"),
+    "password in a query": ("GET /x?user=1&password=hunter2&y=1", "hunter2"),
+    "token on a command line": ("run.py --api-key=abc123 --lr 1", "abc123"),
+    "google key": ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "AIzaSy"),
+    "mac with dashes": ("link 52-54-00-12-34-56 up", "52-54-00"),
+    "short serial": ("SN: 2102351234XYZ", "2102351234XYZ"),
+    "address beside the word version": ("proxy version 2 at 192.168.3.4", "192.168.3.4"),
+    "users folder": ("/data/users/bob/lib", "bob"),
 }
 
 
@@ -130,9 +140,41 @@ def test_secret_variables_go_by_name() -> None:
     assert clean["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
 
 
+def test_variables_of_schedulers_name_no_host_and_no_account() -> None:
+    env = {
+        "SLURM_JOB_USER": "zhangsan",
+        "SLURM_SUBMIT_DIR": "/nfs/store/zhangsan/run",
+        "SLURM_NODELIST": "rack-a[17-20],cn03",
+        "MASTER_ADDR": "rack-a17.corp.example",
+        "RAY_ADDRESS": "ray://rack-a17.corp.example:10001",
+        "SLURM_NNODES": "4",
+        "HCCL_SOCKET_IFNAME": "eth0",
+    }
+    redactor = Redactor()
+    redactor.learn(env)
+    clean = redactor.data({"env": {"env": {"data": env}}})["env"]["env"]["data"]
+    assert not [w for w in ("zhangsan", "rack-a", "cn03", "corp") if w in json.dumps(clean)]
+    assert clean["MASTER_ADDR"] in clean["RAY_ADDRESS"]
+    assert (clean["SLURM_NNODES"], clean["HCCL_SOCKET_IFNAME"]) == ("4", "eth0")
+
+
+def test_a_path_is_redacted_alike_as_key_and_as_text() -> None:
+    path = "/nfs/zhangsan/7.1.0.11/version.info"
+    clean = Redactor({"zhangsan": "USER"}).data({"read": {path: {"data": f"LD={path}"}}})
+    hidden = "/nfs/USER/7.1.0.11/version.info"
+    assert clean == {"read": {hidden: {"data": f"LD={hidden}"}}}
+
+
+@pytest.mark.parametrize("account", ["torch", "work", "npu"])
+def test_an_account_named_like_a_part_of_the_stack_damages_nothing(account: str) -> None:
+    text = "/work/npu torch 2.7.1"
+    assert Redactor({account: "USER"}).text(text) == text
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        "https://download.pytorch.org/whl/cpu",
         "Version=7.1.0.11",
         "package_version=21.0.3.1",
         "compatible_version_fw=[7.0.0,7.7.99]",

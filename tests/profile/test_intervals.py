@@ -6,7 +6,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from hypothesis import given  # noqa: E402
+from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from npudoctor.profile import intervals  # noqa: E402
@@ -23,6 +23,7 @@ def points(array):
     return {p for a, b in array for p in range(int(a), int(b))}
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans, spans)
 def test_set_operations(left, right) -> None:
     a, b = as_union(left), as_union(right)
@@ -33,6 +34,7 @@ def test_set_operations(left, right) -> None:
     assert intervals.total(a) == len(points(a))
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans, spans)
 def test_overlap_of_each(left, right) -> None:
     covered = as_union(right)

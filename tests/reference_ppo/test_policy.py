@@ -49,6 +49,16 @@ def test_act_packs_action_log_prob_and_value(spec: Spec) -> None:
     torch.testing.assert_close(out[:, k + 1], v)
 
 
+def test_a_squashing_policy_gives_the_environment_tanh_of_its_sample() -> None:
+    """log pi is that of a = tanh(u), so tanh(u) is what has to act; the buffer keeps u."""
+    low, high = np.full(2, -2, np.float32), np.full(2, 2, np.float32)
+    u = np.array([[0.5, -3.0]], np.float32)
+    squashing = Policy(Spec(3, 2, False, low, high), squash=True, seed=1)
+    np.testing.assert_allclose(squashing.to_env(u), 2 * np.tanh(u), rtol=1e-6)
+    clipping = Policy(Spec(3, 2, False, low, high), seed=1)
+    np.testing.assert_allclose(clipping.to_env(u), [[1.0, -2.0]])
+
+
 def test_to_env_clips_and_stretches_bounded_dimensions_only() -> None:
     spec = Spec(1, 3, False, np.array([-2, 0, -np.inf], np.float32), np.array([2, 10, np.inf], np.float32))
     a = np.array([[5.0, -0.5, 7.0]], np.float32)

@@ -53,6 +53,7 @@ def main() -> None:
     }
     assert world.equal(policy.theta)
     torch.save(result, Path(sys.argv[1]) / f"{world.rank}.pt")
+    world.finish()
     world.leave()
 
 

@@ -36,6 +36,12 @@ def test_the_name_of_the_device_may_differ() -> None:
     assert compare_lines(first, first, other, SPEED).differences == ()
 
 
+def test_clocks_are_not_results() -> None:
+    first = ["started 2026-01-02 10:20:30, took 0:00:05"]
+    other = ["started 2026-01-03 11:21:31, took 0:01:07"]
+    assert compare_lines(first, first, other, SPEED).differences == ()
+
+
 def test_a_missing_line_is_found() -> None:
     first = ["a 1", "b 2"]
     assert compare_lines(first, first, ["a 1"], SPEED).differences

@@ -203,3 +203,36 @@ def test_recorded_npu_smi_outputs() -> None:
             assert found[0] == "chip-held-by-another-container", path.name
         elif not path.name.startswith("fail"):
             assert set(found) <= {"chip-health-not-ok", "alarm-on-small-boards"}, path.name
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (
+            b"\x1b[1;35mModuleNotFoundError\x1b[0m: \x1b[35mNo module named '\x1b[1mdecorator\x1b[0m'\n",
+            "NPU9055",
+        ),
+        (b"\x1b]0;title\x07ModuleNotFoundError: No module named 'decorator'\n", "NPU9055"),
+        (b"ModuleNotFoundError:\x00 No module named 'decorator'\x00\n", "NPU9055"),
+        ("ModuleNotFoundError: No module named 'torch_npu'\r\n".encode("utf-16-le"), "NPU9001"),
+    ],
+)
+def test_colours_and_nul_bytes_hide_nothing(data: bytes, code: str) -> None:
+    first = ranked(scan(b"fine\n" + data))[0]
+    assert (first.symptom.code, first.lines[0][0]) == (code, 2)
+    assert "\x1b" not in first.lines[0][1]
+
+
+def test_of_a_progress_line_only_the_writing_that_matches_is_kept() -> None:
+    found = explain("50%|##\r" * 50 + OOM + "\r60%|##\n")
+    assert found[0].lines == ((1, OOM),)
+
+
+def test_a_bare_number_is_explained_by_the_row_of_this_number() -> None:
+    found = explain("ReportExceptProc: Device[0] fail code:507015\naclrtSynchronizeStream failed ret 507015")
+    assert [m.symptom.code for m in found] == ["NPU9265"]
+    assert [number for number, _ in found[0].lines] == [1, 2]
+
+
+def test_the_rank_that_raised_is_named() -> None:
+    assert explain("[rank5]: KeyError: 'reward'")[0].params["who"] == "5"

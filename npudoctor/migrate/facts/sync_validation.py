@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Loops
 from npudoctor.migrate.project import Fact
-from npudoctor.migrate.sync.validation import constructions, has_own_validation_off, places
+from npudoctor.migrate.sync.validation import (
+    constructions,
+    has_own_validation_off,
+    is_test_path,
+    places,
+)
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -21,21 +26,26 @@ class SyncValidation:
         constructions: constructions that validate their arguments and could stop doing so.
         places: update loops after which one finite check can stand, or already stands.
         off: the module turns validation off for the whole process.
+        uncovered: the module differentiates a loss, but no finite check can stand or stands in it.
     """
 
     constructions: int
     places: int
     off: bool
+    uncovered: bool = False
 
 
 def summarise(ctx: ModuleContext) -> SyncValidation | None:
-    """The counts of one module; None when there is nothing to count."""
+    """The counts of one module; None for tests and when there is nothing to count."""
+    if is_test_path(ctx.path):
+        return None
+    learns = ".backward(" in ctx.source
     built = sum(not c.guarded for c in constructions(ctx)) if "distributions" in ctx.source else 0
-    where = len(places(ctx, Loops(ctx))) if ".backward(" in ctx.source else 0
-    if ".backward(" in ctx.source and "isfinite" in ctx.source:
+    where = len(places(ctx, Loops(ctx))) if learns else 0
+    if learns and "isfinite(" in ctx.source:
         where = max(where, 1)
     off = has_own_validation_off(ctx)
-    return SyncValidation(built, where, off) if built or where or off else None
+    return SyncValidation(built, where, off, learns and not where) if built or learns or off else None
 
 
 FACT = Fact("sync_validation", ("torch.distributions", ".backward(", "set_default_validate_args"), summarise)

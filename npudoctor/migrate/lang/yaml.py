@@ -121,6 +121,8 @@ class _Reader:
 
     def _item(self, line: str, start: int, position: int, indent: int) -> None:
         begin, end = _trim(line, position)
+        if begin == end:
+            return
         level = self.levels[-1]
         if _BLOCK.match(line, begin):
             self.block = (indent, level.key.text, start + len(line) + 1)

@@ -76,7 +76,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         return
     built = constructions(ctx)
     where = places(ctx, analysis.loops)
-    checked = bool(where) or any(m.places for m in elsewhere) or _already_checked(ctx)
+    # Another file's check counts only when every file that learns has one:
+    # nobody knows which of them uses this policy.
+    covered = any(m.places for m in elsewhere) and not any(m.uncovered for m in elsewhere)
+    checked = bool(where) or covered or _already_checked(ctx)
     for construction in built:
         heat = analysis.loops.of(construction.call)
         edits = () if construction.guarded or not checked else _switch_off(ctx, construction)
@@ -91,7 +94,9 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             construct=construction.checks.construct,
             log_prob=construction.checks.log_prob,
         )
-    wanted = any(not c.guarded for c in built) or any(m.constructions for m in elsewhere)
+    wanted = any(not c.guarded for c in built) or (
+        any(m.constructions for m in elsewhere) and not any(m.uncovered for m in elsewhere)
+    )
     if ctx.settings.unsafe and wanted:  # without the other half the check would only cost a sync
         for place in where:
             edits = _finite_check(ctx, place)

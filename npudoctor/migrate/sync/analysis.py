@@ -18,6 +18,7 @@ from npudoctor.migrate.sync.hidden import Hidden, Wait
 from npudoctor.migrate.sync.hostbuffer import HostBuffers, Step
 from npudoctor.migrate.sync.index import Indices, Upload
 from npudoctor.migrate.sync.rows import Row, Rows
+from npudoctor.migrate.sync.validation import is_test_path
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _HOST_WORDS = re.compile(
     r"\bnp\.|numpy|info|\['?[a-z]'?\]|\bdones?\b|\breward|\baction_space|\bobservation_space"
 )
-_TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
 
 
 class Analysis:
@@ -42,7 +42,7 @@ class Analysis:
     @property
     def is_test(self) -> bool:
         """Whether the module is a test; tests are rewritten where that is safe, never reported."""
-        return _TESTS.search(self.ctx.path) is not None
+        return is_test_path(self.ctx.path)
 
     @functools.cached_property
     def drains(self) -> list[Drain]:

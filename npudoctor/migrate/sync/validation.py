@@ -19,6 +19,14 @@ _COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories
 _PREFIX = "torch.distributions."
 
 
+_TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a module is a test by its path."""
+    return _TESTS.search(path) is not None
+
+
 @dataclass(frozen=True)
 class Checks:
     """Scalar reads of one distribution class on torch 2.13, and where `validate_args` stands."""
@@ -129,8 +137,8 @@ def _only_tensors(ctx: ModuleContext, loop: LoopNode, call: ast.Call, loss: str)
         return False
     plain = [b for b in scope.bindings[loss] if b.kind not in ("augmented", "annotation")]
     inside = set(map(id, ast.walk(loop)))
-    own = [b for b in plain if b.kind == "assign" and b.value is not None and id(b.node) in inside]
-    if not own or len(own) != len(plain):
+    assigned = (b.kind == "assign" and b.value is not None and id(b.node) in inside for b in plain)
+    if not plain or not all(assigned):
         return False  # also `del loss`, `with ... as loss`, a parameter, an unpacked tuple
     first = min(ctx.span(b.node)[0] for b in plain)
     if any(id(use) in inside and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):

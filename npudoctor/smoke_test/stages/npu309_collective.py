@@ -23,7 +23,10 @@ _PASSED = Text(
     "{repeat_ms:.2f} 毫秒",
 )
 _NOT_ASKED = Text("only with --nproc N", "仅在指定 --nproc N 时运行")
-_NO_HCCL = Text("the simulated NPU has no HCCL", "模拟 NPU 没有 HCCL")
+_NO_HCCL = Text(
+    "hccl is gloo on the simulated NPU: run this stage with --device cpu or on an NPU",
+    "模拟 NPU 上的 hccl 就是 gloo：请用 --device cpu 或在 NPU 上运行此阶段",
+)
 _WRONG_SUM = Text(
     "rank {rank}: all_reduce gave {sum}, {expected:g} is right",
     "rank {rank}：all_reduce 得到 {sum}，应为 {expected:g}",

@@ -16,3 +16,14 @@ def test_broken_input(seed: int) -> None:
     cases = [(path, fuzz_migrate.mutate(rng, data, pool)) for path, data in rng.choices(pool, k=150)]
     kinds = {fuzz_migrate.one(path, data) for path, data in cases}
     assert len(kinds) > 5
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("environment.yml", b"dependencies:\n  - pytorch=1.11\n  - \t\t\n    -p:\n"),
+        ("launch.sh", b'export CUDA_V"ISIBLE_DEVICES=0\nCUDA_VISIBLE_DEVICES=1 python train.py\necho "x'),
+    ],
+)
+def test_input_that_once_broke_something(path: str, data: bytes) -> None:
+    fuzz_migrate.one(path, data)

@@ -1,6 +1,6 @@
 """Read a large trace: time and peak memory of `npudoctor profile`, against json.load on the same file.
 
-    python benchmarks/profile.py --megabytes 1000
+    python benchmarks/profile_traces.py --megabytes 1000
 
 Writes a trace in torch.profiler's form (kernels, launches, operators, Python frames with
 stacks), reads it in a child process each, and prints seconds, MB/s and peak memory.
