@@ -36,12 +36,11 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 # Libraries whose objects share method names with tensors; where one is imported, names prove less.
-_RIVALS = frozenset(
-    (
-        "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask "
-        "tensorflow_probability micrograd autograd"
-    ).split()
+_RIVAL_WORDS = (
+    "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask "
+    "tensorflow_probability micrograd autograd"
 )
+_RIVALS = frozenset(_RIVAL_WORDS.split())
 _ARITHMETIC = (
     ast.Add,
     ast.Sub,
