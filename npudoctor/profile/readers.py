@@ -18,8 +18,8 @@ from npudoctor.core.text import Text
 from npudoctor.profile import classify
 from npudoctor.profile.model import ON_DEVICE, Builder, Kind, Trace
 
-SIMULATED_MARK = "npudoctor.simulate"
-_STACK_KEYS = ("Call stack", "call_stack", "stack", "source")
+SIMULATED_MARK = "simulated NPU"
+_STACK_KEYS = ("Call stack", "call_stack", "stack", "source", "line")
 _SIZE_KEYS = ("bytes", "size(B)", "Size(B)")
 _CHUNK = 1 << 20
 
