@@ -36,9 +36,25 @@ def chrome_trace(recorder: Any, costs: Costs) -> str:
         if where not in names:
             site = describe(recorder.codes[where[0]], where[1])
             names[where] = f"{site.path}:{site.line}"
-        rows.append({"ph": "X", "cat": category(track, name), "name": name, "pid": 1, "tid": TRACKS[track], "ts": round(start, 3),
-                     "dur": round(end - start, 3), "args": {"line": names[where]}})
+        rows.append(
+            {
+                "ph": "X",
+                "cat": category(track, name),
+                "name": name,
+                "pid": 1,
+                "tid": TRACKS[track],
+                "ts": round(start, 3),
+                "dur": round(end - start, 3),
+                "args": {"line": names[where]},
+            }
+        )
 
     replay(recorder.window[-LIMIT:], costs, trace=add)
-    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ms",
-                       "otherData": {"simulated": True, "costs": costs.as_dict()}}, separators=(",", ":"))
+    return json.dumps(
+        {
+            "traceEvents": rows,
+            "displayTimeUnit": "ms",
+            "otherData": {"simulated": True, "costs": costs.as_dict()},
+        },
+        separators=(",", ":"),
+    )
