@@ -90,11 +90,14 @@ def _judge_all(paths: list[Path], folder: Path, table: Path | None) -> list[Host
 def judge(path: Path, folder: Path, table: Path | None = None) -> HostLine:
     """One bundle; a bad file is a line with its problem, not the end of the survey."""
     host = str(path.relative_to(folder))[: -len(".json")]
+    tables = load(table)  # a fault of the site's own table ends the survey
     try:
         machine = facts_of(bundle.load(path))
+        found = [f for root in diagnose(machine, tables).findings for f in root.walk()]
     except UserError as error:
         return HostLine(host, problem=str(error))
-    found = [f for root in diagnose(machine, load(table)).findings for f in root.walk()]
+    except Exception as error:  # one odd bundle must not end a survey of thousands
+        return HostLine(host, problem=f"{path}: {type(error).__name__}: {error}")
     words = {fact.key: fact.value for fact in facts(machine)}
     first = found[0] if found else None
     return HostLine(
