@@ -196,3 +196,11 @@ def test_the_firmware_speaks_where_the_driver_is_silent() -> None:
     first = verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"][0]
     assert first["code"] == "NPU007"
     assert "firmware/version.info" in first["cause"]
+
+
+def test_a_wheel_that_does_not_exist_is_not_offered() -> None:
+    """torch_npu 2.6.0 was never built for Python 3.12: reinstalling it there cannot work."""
+    first = verdict(overlays.machine_data("910b-host-wheel-of-other-python"))["findings"][0]
+    commands = [command for fix in first["fixes"] for command in fix["commands"]]
+    assert not [command for command in commands if "torch-npu==2.6.0" in command]
+    assert any("python=3.11" in command for command in commands)
