@@ -197,6 +197,8 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
     path = ctx.qualified_name(call.func)
     if path is not None and path in voc.arguments:
         return Role.PRODUCER if voc.arguments[path] == index else Role.DATA
+    if voc is DEVICE and index == 0 and _asks_a_device(path):
+        return Role.PRODUCER
     if is_foreign(ctx, call.func):
         return Role.DATA
     if path in ("builtins.print", "warnings.warn") or _is_speech(call.func):
@@ -205,7 +207,7 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.DATA
     if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
         return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
-    if path == "builtins.getattr" and index == 2:
+    if path in ("builtins.getattr", "builtins.setattr") and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
     declares = index == 0 and last_name(call.func) in (*_FIELD_CALLS, "Option", "Argument")
     if declares and voc.fits(_assigned_name(ctx, call)):  # device: str = typer.Option("cuda")
@@ -224,6 +226,12 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
             return Role.PRODUCER if voc.fits(string_of(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
     return Role.PRODUCER if voc.fits(name) else Role.UNKNOWN
+
+
+def _asks_a_device(path: str | None) -> bool:
+    """`torch.cuda.synchronize("cuda:1")`, `memory_allocated`, `get_device_name` and the like."""
+    parts = (path or "").split(".")
+    return len(parts) == 3 and parts[0] == "torch" and parts[1] in ("cuda", "npu")
 
 
 def _is_speech(func: ast.expr) -> bool:

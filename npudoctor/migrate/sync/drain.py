@@ -212,7 +212,7 @@ class Drains:
         if not all(v.tensor for v in values):
             return NOT_TENSOR
         classes = {v.dtype for v in values}
-        if len(classes) != 1 or "" in classes:
+        if len(classes) != 1 or "" in classes or self._values.odd_types:
             return DTYPE
         if any(s.read.form == "float" for s in sites) and classes != {"float"}:
             return DTYPE  # float() of an integer tensor makes a float, tolist() an int

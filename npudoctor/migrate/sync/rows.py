@@ -120,6 +120,7 @@ class Rows:
         scope = self._ctx.scope(name)
         return (
             value.tensor
+            and not self._values.odd_types
             and value.dims == "0"
             and value.dtype == "float"
             and scope.find(name.id) is scope

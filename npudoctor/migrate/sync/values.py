@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ _RIVAL_WORDS = (
     "tensorflow_probability micrograd autograd"
 )
 _RIVALS = frozenset(_RIVAL_WORDS.split())
+# Types that `float` or `int` would also cover, but that change the numbers of their neighbours when stacked.
+_ODD_TYPES = re.compile(r"\d[jJ]\b|complex|fft|polar|cfloat|cdouble|uint(?:16|32|64)|float8")
 _ARITHMETIC = (
     ast.Add,
     ast.Sub,
@@ -71,6 +74,7 @@ class Values:
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
         self._unsure = lookalikes(ctx)
+        self.odd_types = _ODD_TYPES.search(ctx.source) is not None
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""
