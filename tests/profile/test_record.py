@@ -90,6 +90,8 @@ def test_html_and_compare(run_cli, folder: Path) -> None:
     assert page.stdout.startswith("<!doctype html>")
     assert "my_env.py" in page.stdout
     assert "http://" not in page.stdout.split("<script>")[1]
+    pair = run_cli("profile", "--compare", "--format", "html", "a.json", "b.json", cwd=folder)
+    assert pair.stdout.startswith("<!doctype html>"), pair.stderr
     both = run_cli("profile", "--compare", "--json", "a.json", "b.json", cwd=folder)
     assert both.returncode == 0, both.stderr
     assert json.loads(both.stdout)["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
