@@ -11,6 +11,7 @@ from npudoctor.check.api import (
     Severity,
     Tables,
     Text,
+    cann_in_use,
     evidence,
     python_minor,
     set_fixes,
@@ -64,7 +65,9 @@ def _fixes(machine: Machine, tables: Tables, version: str, named: tuple[str, ...
         python = machine.python.executable or "python"
         return (Fix(FIX, (f"{python} -m pip install --force-reinstall --no-deps torch-npu=={version}",)),)
     elsewhere = Fix(OTHER_PYTHON, (f"conda create -n npu python={named[-1]}",))
-    return (elsewhere, *set_fixes(machine, tables, python=minor))
+    install = cann_in_use(machine)
+    kept = set_fixes(machine, tables, python=minor, cann=install.version) if install else ()
+    return (elsewhere, *(kept or set_fixes(machine, tables, python=minor)))
 
 
 CHECK = Check(
