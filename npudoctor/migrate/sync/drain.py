@@ -185,6 +185,8 @@ class Drains:
         binding = self._initialised(loop, sites[0])
         if binding is not None and isinstance(binding.node, ast.AnnAssign):
             return ANNOTATED
+        if binding is not None and hazards.other_cell(ctx, binding.node, loop):
+            return hazards.CELLS
         uses = ctx.uses(name, scope)
         found = self._value_refusal(sites) or self._use_refusal(loop, sites, uses, scope)
         if found is not None:

@@ -45,6 +45,12 @@ COMPILED = Text("the function is compiled or scripted", "该函数被编译或�
 DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
 NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
 
+CELLS = Text(
+    "the list is made in another cell, and a cell may be run again",
+    "该列表在另一个单元格中创建，而单元格可能被重复运行",
+)
+_CELL = re.compile(r"^# ?(?:<npudoctor cell \d+>$|%%)", re.M)  # a notebook's cell, or a script's
+
 _ASYNC = re.compile(
     r"non_blocking|\.stream\(|\bStream\(|CUDAGraph|NPUGraph|\.replay\(|\.graph\(|record_stream"
 )
@@ -180,6 +186,11 @@ def _plain_with(node: ast.With | ast.AsyncWith) -> bool:
         if not _PLAIN_CONTEXT.search(name):
             return False
     return True
+
+
+def other_cell(ctx: ModuleContext, first: ast.AST, last: ast.AST) -> bool:
+    """Whether a new cell begins between two places of a notebook or of a script with `# %%` marks."""
+    return _CELL.search(ctx.source, ctx.span(first)[0], ctx.span(last)[1]) is not None
 
 
 def _several_devices(region: LoopNode) -> Text | None:

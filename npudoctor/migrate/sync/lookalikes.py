@@ -17,18 +17,27 @@ _NUMPY = re.compile(r"\b(np|numpy|math|scipy)\.|(?<![.\w])float\(")
 
 
 def lookalikes(ctx: ModuleContext) -> frozenset[str]:
-    """Method names that prove no tensor here, because a plain class of this module defines them too.
+    """Method names that prove no tensor, because a plain class of the project defines them too.
+
+    Of other modules only `log_prob` and `backward` count: what is known by name alone.
 
     A NumPy policy has `log_prob`, a small autograd engine `backward`; both may stand in a file
     that imports torch for something else.
     """
+    return own_lookalikes(ctx) | {
+        name for fact in ctx.project.facts("sync_calls").values() for name in fact.lookalikes
+    }
+
+
+def own_lookalikes(ctx: ModuleContext) -> frozenset[str]:
+    """Those that this module defines."""
     found = set()
     for owner in ctx.nodes(ast.ClassDef):
         torchy = any(_torch_base(ctx, base) for base in owner.bases)
         for method in owner.body:
             if isinstance(method, FUNCTIONS) and not isinstance(method, ast.Lambda):
                 text = ctx.text(method)
-                if _NUMPY.search(text) or not (torchy or _TORCH.search(text)):
+                if not _TORCH.search(text) and (not torchy or _NUMPY.search(text)):
                     found.add(method.name)
     return frozenset(found)
 
