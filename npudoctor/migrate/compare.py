@@ -30,7 +30,8 @@ def other_side_of(ctx: ModuleContext, node: ast.expr) -> ast.expr | None:
             return above.left
     matched = match_of(ctx, above)
     if matched is not None:
-        return matched.subject  # type: ignore[attr-defined]
+        subject: ast.expr = matched.subject  # type: ignore[attr-defined]
+        return subject
     if isinstance(above, ast.Compare):
         return above.comparators[0] if expr is above.left else above.left
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute):
