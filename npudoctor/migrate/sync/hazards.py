@@ -199,8 +199,8 @@ def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -
     moves = isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES
     given = [*(node.args if moves else ()), *(k.value for k in node.keywords if k.arg == "device")]
     names = [n for value in given for n in ast.walk(value) if isinstance(n, ast.Name)]
-    inside = set(map(id, ast.walk(region)))
-    return any(b.kind == "loop" and id(b.node) in inside for name in names for b in ctx.bindings(name))
+    handed = [b.node for name in names for b in ctx.bindings(name) if b.kind == "loop"]
+    return any(node is region or region in ctx.ancestors(node) for node in handed)
 
 
 def _several_devices(ctx: ModuleContext, region: LoopNode) -> Text | None:
