@@ -45,7 +45,7 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
             continue
         if name and name not in COMMON and not throttled(ctx, call):
             calls.setdefault(function.name, set()).add(name)
-    alike = tuple(sorted(own_lookalikes(ctx) & {"log_prob", "backward"}))
+    alike = tuple(sorted(own_lookalikes(ctx, ("log_prob", "backward"))))
     if not (hot or calls or alike):
         return None
     return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}, alike)

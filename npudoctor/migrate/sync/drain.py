@@ -183,7 +183,7 @@ class Drains:
         if name in scope.outer or self._declared_elsewhere(scope, name):
             return hazards.CLOSURE
         binding = self._initialised(loop, sites[0])
-        if binding is not None and isinstance(binding.node, ast.AnnAssign):
+        if binding is not None and self._typed(binding.node):
             return ANNOTATED
         if binding is not None and hazards.other_cell(ctx, binding.node, loop):
             return hazards.CELLS
@@ -203,6 +203,12 @@ class Drains:
             or hazards.of_surroundings(ctx, loop, uses)
             or hazards.of_function(ctx, scope, loop)
         )
+
+    def _typed(self, node: ast.AST) -> bool:
+        """Whether the list has a type, by annotation or by a comment."""
+        start, end = self._ctx.line_span(getattr(node, "lineno", 1))
+        comment = self._ctx.source[start:end].partition("# type:")[2].strip()
+        return isinstance(node, ast.AnnAssign) or (comment != "" and not comment.startswith("ignore"))
 
     def _declared_elsewhere(self, scope: Scope, name: str) -> bool:
         return any(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.names import FUNCTIONS
@@ -24,18 +25,24 @@ def lookalikes(ctx: ModuleContext) -> frozenset[str]:
     A NumPy policy has `log_prob`, a small autograd engine `backward`; both may stand in a file
     that imports torch for something else.
     """
-    return own_lookalikes(ctx) | {
-        name for fact in ctx.project.facts("sync_calls").values() for name in fact.lookalikes
-    }
+    project = ctx.project
+    known: frozenset[str] | None = project.__dict__.get("_lookalikes")
+    if known is None:
+        facts = project.facts("sync_calls").values()
+        known = frozenset(name for fact in facts for name in fact.lookalikes)
+        project.__dict__["_lookalikes"] = known  # derived, not part of its value
+    return own_lookalikes(ctx) | known
 
 
-def own_lookalikes(ctx: ModuleContext) -> frozenset[str]:
-    """Those that this module defines."""
+def own_lookalikes(ctx: ModuleContext, among: Collection[str] | None = None) -> frozenset[str]:
+    """Those that this module defines; of the names `among` only, if given."""
     found = set()
     for owner in ctx.nodes(ast.ClassDef):
         torchy = any(_torch_base(ctx, base) for base in owner.bases)
         for method in owner.body:
             if isinstance(method, FUNCTIONS) and not isinstance(method, ast.Lambda):
+                if among is not None and method.name not in among:
+                    continue
                 text = ctx.text(method)
                 if not _TORCH.search(text) and (not torchy or _NUMPY.search(text)):
                     found.add(method.name)
