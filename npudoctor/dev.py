@@ -115,9 +115,9 @@ def picture(target: Path, args: list[str]) -> None:
     from rich.console import Console
     from rich.text import Text as Line
 
-    env = {**os.environ, "COLUMNS": "100", "NPUDOCTOR_NO_STATE": "1", "LANG": "C.UTF-8"}
+    env = {**os.environ, "COLUMNS": "100", "NPUDOCTOR_NO_STATE": "1", "LANG": "C.UTF-8", "FORCE_COLOR": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "npudoctor", *args, "--color", "always"],
+        [sys.executable, "-m", "npudoctor", *args],
         capture_output=True,
         text=True,
         env=env,

@@ -7,6 +7,7 @@ table ends with the columns `source_url source_kind seen_on confidence`.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ SOURCE_KINDS = frozenset(
 )
 CONFIDENCES = frozenset({"high", "medium", "low"})
 
+_UNREADABLE = Text("cannot read the table {path}: {reason}", "无法读取数据表 {path}：{reason}")
 _BAD = Text("table {path}, line {line}: {problem}", "数据表 {path} 第 {line} 行：{problem}")
 _HINT = Text(
     "a table starts with '# date: YYYY-MM-DD', then tab-separated column names, then rows",
@@ -53,13 +55,17 @@ def read(path: Path) -> Table:
         UserError: unreadable, no date, or a row whose cells do not fit the columns.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise _error(path, 0, str(error)) from None
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise UserError(_UNREADABLE, params={"path": path, "reason": error.strerror or error}) from None
+    except UnicodeDecodeError:
+        raise _error(path, 1, "not UTF-8 text") from None
     match = re.fullmatch(r"# date: (\d{4}-\d{2}-\d{2})", lines[0].strip()) if lines else None
-    if match is None or len(lines) < 2:
+    if match is None or len(lines) < 2 or not _is_date(match.group(1)):
         raise _error(path, 1, "no '# date: YYYY-MM-DD' line")
     columns = tuple(lines[1].split("\t"))
+    if len(set(columns)) < len(columns):
+        raise _error(path, 2, "a column stands there twice")
     rows = []
     for number, line in enumerate(lines[2:], start=3):
         if not line.strip() or line.startswith("#"):
@@ -69,6 +75,14 @@ def read(path: Path) -> Table:
             raise _error(path, number, f"{len(cells)} cells for {len(columns)} columns")
         rows.append(dict(zip(columns, cells)))
     return Table(path.stem, match.group(1), columns, tuple(rows))
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def overlay(base: Table, extra: Table, key: tuple[str, ...]) -> Table:

@@ -15,8 +15,10 @@ from npudoctor.core.report import Unit
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import Machine, Unknown, at
 from npudoctor.pairing.table import Tables
+from npudoctor.pairing.versions import BadVersion
 
 _UNKNOWN = Text("not known: {place}{detail}", "无法获知：{place}{detail}")
+_NO_VERSION = Text("not a version number: {text}", "不是版本号：{text}")
 _CRASHED = Text(
     "this check crashed ({kind}: {message}); please report it",
     "此项检查自身崩溃（{kind}：{message}），请反馈",
@@ -79,6 +81,8 @@ def _run(check: Check, machine: Machine, tables: Tables) -> list[Finding] | Unit
         return list(check.run(machine, tables)) if check.applies(machine) else None
     except Skip as skip:
         return Unit(check.code, check.slug, check.title, skip.reason, skip.params)
+    except BadVersion as bad:
+        return Unit(check.code, check.slug, check.title, _NO_VERSION, {"text": bad.text})
     except Exception as error:  # one broken check must not hide the others
         params = {"kind": type(error).__name__, "message": str(error)[:200]}
         return Unit(check.code, check.slug, check.title, _CRASHED, params)

@@ -77,9 +77,21 @@ def pip_pair(machine: Machine, torch: str, torch_npu: str) -> tuple[str, ...]:
 
 
 def set_fixes(machine: Machine, tables: Tables, **given: str | None) -> tuple[Fix, ...]:
-    """The best documented set for the given parts (`cann`, `python`, `torch_npu`, ...), as a fix or none."""
-    fix = _set_fix(tables, Query(**given), _arch(machine))
-    return (_in_this_python(machine, fix),) if fix else ()
+    """The best documented set for the given parts (`cann`, `python`, `torch_npu`, ...), as a fix or none.
+
+    A set that this machine's driver does not carry would only exchange one fault for another: where
+    there is no other for these parts, the newest set that the driver does carry stands beside it.
+    """
+    arch, driver = _arch(machine), _driver(machine)
+    carried = _set_fix(tables, Query(**given, driver=driver), arch) if driver else None
+    found = carried or _set_fix(tables, Query(**given), arch)
+    ways = (_in_this_python(machine, found),) if found else ()
+    return ways if carried or not driver else (*ways, *carried_fixes(machine, tables, driver))
+
+
+def _driver(machine: Machine) -> str | None:
+    info, smi = value(machine.driver.info), value(machine.npu_smi.info)
+    return (info.version if info else smi.driver_version if smi else None) or None
 
 
 def carried_fixes(machine: Machine, tables: Tables, driver: str) -> tuple[Fix, ...]:

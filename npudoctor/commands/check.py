@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,6 +139,8 @@ def COMMAND(
     else:
         if record is not None and str(record) != "-" and not record.absolute().parent.is_dir():
             raise UserError(_NO_FOLDER, params={"path": record})
+        # Child processes start in the root folder; a symbolic link of an environment stays as it is.
+        python = os.path.abspath(python) if os.sep in python else python
         settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
         with session.progress(_LOOKING, len(all_probes())) as advance:
             machine = run.observed(settings, record, advance)

@@ -99,7 +99,7 @@ def COMMAND(
             raise UserError(_TWO)
         return _compare(session, Path(target), Path(args[0]))
     if not module and not target.endswith(".py"):
-        return _show(session, _read(session, Path(target)))
+        return _show(session, _read(session, Path(target)), Path(target))
     with tempfile.TemporaryDirectory(prefix="npudoctor-") as folder:
         from npudoctor.profile.record import record
 
@@ -138,18 +138,26 @@ def _compare(session: Session, before: Path, after: Path) -> Exit:
     from npudoctor.profile.analyse import analyse
     from npudoctor.profile.compare import compare
 
-    report.emit(session, compare(analyse(_read(session, before)), analyse(_read(session, after))))
+    result = compare(analyse(_read(session, before)), analyse(_read(session, after)))
+    if session.format == "html":
+        from npudoctor.report import page
+
+        page.require_writer(session.output or before)
+        report.emit_text(session, page.render(result, session.lang))
+    else:
+        report.emit(session, result)
     return Exit.OK
 
 
-def _show(session: Session, trace: Trace) -> Exit:
+def _show(session: Session, trace: Trace, path: Path | None = None) -> Exit:
     from npudoctor import report
     from npudoctor.profile.analyse import analyse
+    from npudoctor.profile.folder import statistics
     from npudoctor.profile.timeline import lanes
     from npudoctor.profile.verdict import judge
     from npudoctor.report.keep import keep
 
-    result = judge(analyse(trace))
+    result = judge(analyse(trace), statistics(path) if path is not None else None)
     keep(result)
     if session.format == "html":
         from npudoctor.report.profile_html import page

@@ -41,8 +41,14 @@ _WHY = {
         "CANN's set_env.sh looks up the driver's place in it", "CANN 的 set_env.sh 从中查找驱动位置"
     ),
     "dcmi": Text("npu-smi and monitoring need the device interface library", "npu-smi 和监控需要设备接口库"),
+    "network": Text(
+        "jobs over several hosts read the addresses of the chips from it", "多机任务从中读取芯片的网络地址"
+    ),
     "smi": Text("without it chips cannot be looked at inside", "没有它则无法在容器内查看芯片"),
 }
+_CONFIGURE = Text(
+    "configure the network of the chips on this host with hccn_tool", "在此主机上用 hccn_tool 配置芯片网络"
+)
 _REINSTALL = Text(
     "it comes with the driver package: install that completely", "它随驱动包提供：请完整安装驱动"
 )
@@ -102,7 +108,7 @@ def plan(
         tuple(n.path for n in used),
         mounts,
         tuple(sorted(groups)),
-        image or _image(machine, tables),
+        shlex.quote(image) if image else _image(machine, tables),
         tuple(findings + missing),
     )
 
@@ -160,21 +166,23 @@ def _mounts(machine: Machine, nodes: int) -> tuple[tuple[str, ...], list[Finding
         if isinstance(leaf, Known):
             mounts.append(path)
         else:
-            missing.append(
-                _finding(
-                    "NPU099",
-                    "mount-source-missing",
-                    severity,
-                    _MISSING,
-                    _WHY[key],
-                    {"path": path},
-                    fixes=(Fix(_REINSTALL, needs_root=True),),
-                    place=path,
-                )
-            )
+            missing.append(_absent(key, path, severity, _REINSTALL))
     if nodes > 1:
-        mounts += [leaf.value for leaf in (machine.hccn_conf, machine.hccn_tool) if isinstance(leaf, Known)]
+        if isinstance(machine.hccn_conf, Known):
+            mounts.append(machine.hccn_conf.value)
+        else:
+            missing.append(_absent("network", "/etc/hccn.conf", Severity.WARNING, _CONFIGURE))
+        if isinstance(machine.hccn_tool, Known):
+            mounts.append(machine.hccn_tool.value)
     return tuple(mounts), missing
+
+
+def _absent(key: str, path: str, severity: Severity, remedy: Text) -> Finding:
+    fixes = (Fix(remedy, needs_root=True),)
+    params: dict[str, object] = {"path": path}
+    return _finding(
+        "NPU099", "mount-source-missing", severity, _MISSING, _WHY[key], params, fixes=fixes, place=path
+    )
 
 
 def _image(machine: Machine, tables: Tables) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import locale
 import os
+import re
 import string
 import sys
 from collections.abc import Mapping
@@ -72,6 +73,15 @@ def filled(text: Text, params: Mapping[str, object]) -> Text:
         words = {k: v.render(lang) if isinstance(v, Text) else v for k, v in params.items()}
         sentences.append(text.render(lang, words))
     return verbatim(*sentences)
+
+
+# C0 but newline and tab, DEL, C1, and the marks that turn the direction of text.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str) -> str:
+    """`text` with control characters as Python escapes: what is quoted must not steer a terminal."""
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def catalogue() -> list[tuple[str, Text]]:

@@ -41,7 +41,7 @@ class Spool:
             self._db = sqlite3.connect(":memory:")
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
-        self._db.execute("CREATE TABLE line (versions TEXT, row TEXT)")
+        self._db.execute("CREATE TABLE line (versions TEXT, rank INTEGER, row TEXT)")
 
     def __enter__(self) -> Spool:
         return self
@@ -56,7 +56,8 @@ class Spool:
         row = json.dumps(
             [line.host, line.first, line.title, line.errors, line.warnings, line.codes, line.problem]
         )
-        self._db.execute("INSERT INTO line VALUES (?, ?)", (json.dumps(line.versions), row))
+        rank = 0 if line.errors else 1 if line.warnings else 2
+        self._db.execute("INSERT INTO line VALUES (?, ?, ?)", (json.dumps(line.versions), rank, row))
 
     def groups(self) -> Iterator[Group]:
         """Groups from the smallest to the largest."""
@@ -74,7 +75,8 @@ class Spool:
 
     def lines(self, group: Group) -> Iterator[HostLine]:
         """The hosts of a group: errors first, then warnings, then by name."""
-        query = "SELECT row FROM line WHERE versions = ? ORDER BY rowid"
+        query = "SELECT row FROM line WHERE versions = ? ORDER BY rank, rowid"
         for (text,) in self._db.execute(query, (json.dumps(group.versions),)):
             host, first, title, errors, warnings, codes, problem = json.loads(text)
-            yield HostLine(host, group.versions, first, tuple(title), errors, warnings, tuple(codes), problem)
+            words = tuple(title), errors, warnings, tuple(codes), tuple(problem)
+            yield HostLine(host, group.versions, first, *words)

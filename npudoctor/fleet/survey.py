@@ -34,7 +34,7 @@ class HostLine:
         errors: number of findings of severity error.
         warnings: number of warnings.
         codes: every code found, causes first.
-        problem: why the file could not be read, or empty.
+        problem: why the file could not be read, in English and Chinese, or empty.
     """
 
     host: str
@@ -44,7 +44,7 @@ class HostLine:
     errors: int = 0
     warnings: int = 0
     codes: tuple[str, ...] = field(default=())
-    problem: str = ""
+    problem: tuple[str, str] = ("", "")
 
 
 def bundles(folder: Path) -> Iterator[Path]:
@@ -90,11 +90,16 @@ def _judge_all(paths: list[Path], folder: Path, table: Path | None) -> list[Host
 def judge(path: Path, folder: Path, table: Path | None = None) -> HostLine:
     """One bundle; a bad file is a line with its problem, not the end of the survey."""
     host = str(path.relative_to(folder))[: -len(".json")]
+    tables = load(table)  # a fault of the site's own table ends the survey
     try:
         machine = facts_of(bundle.load(path))
+        found = [f for root in diagnose(machine, tables).findings for f in root.walk()]
     except UserError as error:
-        return HostLine(host, problem=str(error))
-    found = [f for root in diagnose(machine, load(table)).findings for f in root.walk()]
+        sentence = error.sentence
+        return HostLine(host, problem=(str(error), sentence.render("zh", error.params)))
+    except Exception as error:  # one odd bundle must not end a survey of thousands
+        why = f"{path}: {type(error).__name__}: {error}"
+        return HostLine(host, problem=(why, why))
     words = {fact.key: fact.value for fact in facts(machine)}
     first = found[0] if found else None
     return HostLine(

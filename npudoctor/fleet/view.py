@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, escaped
 from npudoctor.fleet.groups import Group, Spool
 from npudoctor.fleet.survey import PARTS, HostLine
 
@@ -33,7 +33,7 @@ class Counts:
     def add(self, line: HostLine) -> None:
         """Count one host."""
         self.hosts += 1
-        self.unreadable += bool(line.problem)
+        self.unreadable += bool(line.problem[0])
         self.bad += bool(line.errors)
         self.warned += bool(line.warnings and not line.errors)
 
@@ -64,7 +64,7 @@ def json_lines(lines: Iterable[HostLine], counts: Counts, lang: str) -> Iterator
                     "errors": line.errors,
                     "warnings": line.warnings,
                     "versions": dict(zip(PARTS, line.versions)),
-                    "problem": line.problem or None,
+                    "problem": line.problem[lang == "zh"] or None,
                 }
             )
         for group in spool.groups():
@@ -89,9 +89,9 @@ def text_lines(lines: Iterable[HostLine], counts: Counts, say: Say, lang: str) -
         groups = 0
         for group in spool.groups():
             groups += bool(group.versions)
-            yield from _head(group, say)
+            yield from map(escaped, _head(group, say))
             for line in spool.lines(group):
-                yield "  " + _host(line, say, lang)
+                yield "  " + escaped(_host(line, say, lang))
             yield ""
         yield say(
             _TOTAL,
@@ -117,8 +117,8 @@ def _head(group: Group, say: Say) -> Iterator[str]:
 
 
 def _host(line: HostLine, say: Say, lang: str) -> str:
-    if line.problem:
-        return f"? {line.host}: {line.problem}"
+    if line.problem[0]:
+        return f"? {line.host}: {line.problem[lang == 'zh']}"
     mark = "x" if line.errors else "!" if line.warnings else "+"
     words = f"{line.first} {line.title[lang == 'zh']}" if line.first else say(_OK)
     return f"{mark} {line.host}: {words}"

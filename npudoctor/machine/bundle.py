@@ -111,7 +111,7 @@ def from_json(data: Any, path: str = "-") -> Bundle:
         bool(data.get("closed")),
         str(data.get("origin", "recorded")),
         str(data.get("about", "")),
-        tuple(data.get("sources", ())),
+        tuple(map(str, _items(data.get("sources", ())))),
         str(data.get("host", "")),
         str(data.get("recorded_on", "")),
     )
@@ -177,10 +177,35 @@ def _unpack(kind: str, target: str, packed: Mapping[str, Any]) -> Observation:
             "stdout": _unfold(packed.get("stdout", "")),
             "stderr": _unfold(packed.get("stderr", "")),
         }
-        return Observation(kind, target, data, error)
+        return Observation(kind, target, _shaped(kind, target, data), error)
     if error:
         return Observation(kind, target, None, error)
-    return Observation(kind, target, _unfold(packed["data"]) if kind == "read" else packed["data"])
+    data = _unfold(packed["data"]) if kind == "read" else packed["data"]
+    return Observation(kind, target, _shaped(kind, target, data))
+
+
+def _shaped(kind: str, target: str, data: Any) -> Any:
+    """`data`, known to be what a host answers to this kind of question; probes rely on it.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    fields = data if isinstance(data, dict) else {}
+    numbers = [fields.get(name) for name in ("uid", "gid")] + list(_items(fields.get("groups")))
+    right = {
+        "read": isinstance(data, str),
+        "open": isinstance(data, str),
+        "list": isinstance(data, list) and all(isinstance(name, str) for name in data),
+        "env": isinstance(data, dict) and all(isinstance(content, str) for content in data.values()),
+        "run": isinstance(fields.get("exit"), (int, type(None))),
+    }.get(kind, isinstance(data, dict) and all(isinstance(n, (int, type(None))) for n in numbers))
+    if not right:
+        raise TypeError(f"{kind} {target}")
+    return data
+
+
+def _items(found: Any) -> tuple[Any, ...]:
+    return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 
 
 def _fold(text: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
-from npudoctor.migrate.positions import name_of_target, outermost
+from npudoctor.migrate.positions import match_of, name_of_target, outermost
 from npudoctor.migrate.vocabulary import DEVICE
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def other_side_of(ctx: ModuleContext, node: ast.expr) -> ast.expr | None:
         above = ctx.parent(above)
         if isinstance(above, ast.Compare):
             return above.left
+    matched = match_of(ctx, above)
+    if matched is not None:
+        subject: ast.expr = matched.subject  # type: ignore[attr-defined]
+        return subject
     if isinstance(above, ast.Compare):
         return above.comparators[0] if expr is above.left else above.left
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute):

@@ -26,13 +26,12 @@ _EPOCH = re.compile(r"epoch|update|iteration|episode|(^|_)iters?($|_)", re.I)
 _STEP = re.compile(r"num_steps|n_steps|rollout|horizon|max_step|timestep|max_ep_len|steps_per", re.I)
 
 # Names of containers, arrays and files that a project may also define; calls to them prove nothing.
-COMMON = frozenset(
-    (
-        "append extend add get set pop update items keys values copy close open read write save load reset "
-        "step sum mean max min std any all log info print join split format insert remove clear index count "
-        "sort __init__ to cpu cuda numpy item tolist detach train eval parameters state_dict"
-    ).split()
+_COMMON_WORDS = (
+    "append extend add get set pop update items keys values copy close open read write save load reset "
+    "step sum mean max min std any all log info print join split format insert remove clear index count "
+    "sort __init__ to cpu cuda numpy item tolist detach train eval parameters state_dict"
 )
+COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @enum.unique

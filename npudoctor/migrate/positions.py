@@ -107,7 +107,24 @@ def _role_in(ctx: ModuleContext, expr: ast.expr, above: ast.AST | None, voc: Voc
         return _in_list(ctx, above, voc)
     if isinstance(above, (ast.Subscript, ast.Expr)):
         return Role.DATA
+    if match_of(ctx, above) is not None:
+        return Role.COMPARISON
     return Role.UNKNOWN
+
+
+def match_of(ctx: ModuleContext, pattern: ast.AST | None) -> ast.AST | None:
+    """The `match` statement of which `pattern` is a whole case, or one of its `|` alternatives.
+
+    By the names of the nodes, which Python 3.9 does not have.
+    """
+    if type(pattern).__name__ != "MatchValue":
+        return None
+    assert pattern is not None
+    above = ctx.parent(pattern)
+    if type(above).__name__ == "MatchOr":
+        assert above is not None
+        above = ctx.parent(above)
+    return ctx.parent(above) if type(above).__name__ == "match_case" and above is not None else None
 
 
 def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Vocabulary) -> Role:
@@ -121,6 +138,8 @@ def _keyword(ctx: ModuleContext, expr: ast.expr, keyword: ast.keyword, voc: Voca
         if voc.fits(option) or (voc is DEVICE and becomes_device(ctx, option)):
             return Role.PRODUCER
     if voc.fits(keyword.arg):
+        return Role.PRODUCER
+    if keyword.arg == "type" and ctx.qualified_name(call.func) == "torch.device" and voc is DEVICE:
         return Role.PRODUCER
     if keyword.arg == "device_map":
         return Role.PRODUCER
@@ -178,6 +197,8 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
     path = ctx.qualified_name(call.func)
     if path is not None and path in voc.arguments:
         return Role.PRODUCER if voc.arguments[path] == index else Role.DATA
+    if voc is DEVICE and index == 0 and _asks_a_device(path):
+        return Role.PRODUCER
     if is_foreign(ctx, call.func):
         return Role.DATA
     if path in ("builtins.print", "warnings.warn") or _is_speech(call.func):
@@ -186,7 +207,7 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
         return Role.DATA
     if path == "builtins.getattr" and index == 1:  # getattr(torch, "cuda") is torch.cuda
         return Role.PRODUCER if ctx.qualified_name(call.args[0]) == "torch" else Role.DATA
-    if path == "builtins.getattr" and index == 2:
+    if path in ("builtins.getattr", "builtins.setattr") and index == 2:
         return Role.PRODUCER if voc.fits(string_of(call.args[1])) else Role.UNKNOWN
     declares = index == 0 and last_name(call.func) in (*_FIELD_CALLS, "Option", "Argument")
     if declares and voc.fits(_assigned_name(ctx, call)):  # device: str = typer.Option("cuda")
@@ -199,10 +220,18 @@ def _positional(ctx: ModuleContext, expr: ast.expr, call: ast.Call, voc: Vocabul
             return Role.COMPARISON
         if method in _WITH_DEFAULT and index == 0:
             return Role.DATA  # a key
+        if method == "append" and voc.fits_list(name_of_target(call.func.value)):
+            return Role.PRODUCER
         if _WITH_DEFAULT.get(method) == index:
             return Role.PRODUCER if voc.fits(string_of(call.args[0])) else Role.UNKNOWN
     name = parameter_name(ctx, call, index)
     return Role.PRODUCER if voc.fits(name) else Role.UNKNOWN
+
+
+def _asks_a_device(path: str | None) -> bool:
+    """`torch.cuda.synchronize("cuda:1")`, `memory_allocated`, `get_device_name` and the like."""
+    parts = (path or "").split(".")
+    return len(parts) == 3 and parts[0] == "torch" and parts[1] in ("cuda", "npu")
 
 
 def _is_speech(func: ast.expr) -> bool:
@@ -311,9 +340,25 @@ def _in_list(ctx: ModuleContext, above: ast.List | ast.Tuple | ast.Set, voc: Voc
         return Role.PRODUCER if voc.fits(name_of_target(holder.target)) else Role.UNKNOWN
     if isinstance(holder, ast.Call) and getattr(holder.func, "attr", "") == "parametrize" and holder.args:
         return Role.PRODUCER if voc.fits(string_of(holder.args[0])) else Role.UNKNOWN
+    if isinstance(holder, ast.IfExp) and holder.body is above:
+        return Role.PRODUCER if _list_if_available(ctx, holder, above) else Role.UNKNOWN
+    if isinstance(holder, ast.Lambda) and isinstance(ctx.parent(holder), ast.keyword):
+        call = ctx.parent(ctx.parent(holder))  # type: ignore[arg-type]
+        named = option_name(ctx, call) if isinstance(call, ast.Call) else None
+        return Role.PRODUCER if voc.fits_list(named) else Role.UNKNOWN
     if isinstance(holder, ast.Subscript):
         return Role.CHOICES  # Literal["cpu", "cuda"]
     return Role.UNKNOWN
+
+
+def _list_if_available(ctx: ModuleContext, choice: ast.IfExp, body: ast.List | ast.Tuple | ast.Set) -> bool:
+    """`["cuda"] if torch.cuda.is_available() else []`: a list of devices."""
+    if not isinstance(choice.orelse, (ast.List, ast.Tuple, ast.Set)):
+        return False
+    tested = {ctx.qualified_name(n.func) for n in ast.walk(choice.test) if isinstance(n, ast.Call)}
+    words = {(string_of(e) or "?").split(":")[0] for e in (*body.elts, *choice.orelse.elts)}
+    known = bool(tested & {"torch.cuda.is_available", "torch.npu.is_available"})
+    return known and words <= {"cuda", "npu", "cpu", "mps"} and not {"cuda", "npu"} <= words
 
 
 def parameter_of_default(arguments: ast.arguments, default: ast.expr) -> str | None:

@@ -155,7 +155,20 @@ def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
     for node in ctx.nodes(ast.Attribute):
         if ctx.qualified_name(node) == "torch.cuda.is_available":
             yield node
-    yield from (lit.node for lit in literals(ctx) if lit.word == "cuda")
+    for literal in literals(ctx):
+        if literal.word == "cuda" and _chooses(ctx, literal.node):
+            yield literal.node
+
+
+def _chooses(ctx: ModuleContext, node: ast.expr) -> bool:
+    """Not a "cuda" of which nothing is known: such ones also stay behind after a migration.
+
+    One that stands in the same statement as an "npu" is the other branch of a choice.
+    """
+    if role_of(ctx, node) is not Role.UNKNOWN:
+        return True
+    nearby = ast.walk(ctx.statement(node))
+    return any(isinstance(n, ast.Constant) and str(n.value).split(":")[0] == "npu" for n in nearby)
 
 
 # -- where `import torch_npu` goes ---------------------------------------------------------

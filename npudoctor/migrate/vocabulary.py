@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _DEVICE_NAME = re.compile(
-    r"^(?:.*_)?(?:device|dev|map_location|accelerator)(?:_(?:type|name|str|string|module_name))?$", re.I
+    r"^(?:.*_)?(?:device|dev|map_location|accelerator)(?:_?\d+)?(?:_(?:type|name|str|string|module_name))?$",
+    re.I,
 )
-_DEVICE_LIST = re.compile(r"^(?:.*_)?devices$", re.I)
+_DEVICE_LIST = re.compile(r"^(?:.*_)?(?:devices|devs)$", re.I)
 _BACKEND_NAME = re.compile(r"^(?:.*_)?backend(?:_name|_type)?$", re.I)
 # Devices of simulators and renderers stay where the simulator runs.
 _FOREIGN_NAME = re.compile(

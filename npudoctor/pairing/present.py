@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from npudoctor.core.blocks import Answer
@@ -12,11 +14,14 @@ from npudoctor.pairing.install import RELEASES, images, pip_commands
 from npudoctor.pairing.solve import Candidate, Change, Query, Solution, candidates
 from npudoctor.pairing.table import DriverRelation, Known, Relation, Tables, Unknown
 
-_NAMES = {"torch": "torch", "torch_npu": "torch_npu", "cann": "CANN", "python": "Python", "driver": "driver"}
+_NAMES = {
+    "torch": verbatim("torch"), "torch_npu": verbatim("torch_npu"), "cann": verbatim("CANN"),
+    "python": verbatim("Python"), "driver": verbatim("driver", "驱动"),
+}
 
-_FITS = Text("{n} sets fit; the first is the one to take", "有 {n} 组版本可用，推荐第一组")
+_FITS = Text("sets that fit: {n}; the first is the one to take", "有 {n} 组版本可用，推荐第一组")
 _RESERVED = Text(
-    "{n} sets fit, each with a reservation; the first has the fewest",
+    "sets that fit, each with a reservation: {n}; the first has the fewest",
     "有 {n} 组版本可用，但都有保留意见，第一组最少",
 )
 _SILENT = Text("no document names the CANN of torch_npu {rows}", "没有文档写明 torch_npu {rows} 的 CANN 版本")
@@ -32,6 +37,13 @@ _CONFLICT = Text("{a} and {b} do not go together", "{a} 与 {b} 不配套")
 _BECAUSE = Text(
     "documents pair {a} with {a_with}, and {b} with {b_with} (table of {date})",
     "文档中 {a} 配套的是 {a_with}，{b} 配套的是 {b_with}（{date} 的数据表）",
+)
+_NO_OPERATORS = Text(
+    "{a} has no operator package for Ascend {chip}", "{a} 没有 Ascend {chip} 的算子包"
+)
+_NO_OPERATORS_CAUSE = Text(
+    "up to CANN 8.3 no kernels package is known for this chip (table of {date})",
+    "CANN 8.3 及更早版本没有已知的该芯片算子包（{date} 的数据表）",
 )
 _NO_BUILD = Text("no set with {a} is documented", "没有包含 {a} 的配套记录")
 _NO_BUILD_CAUSE = Text(
@@ -50,6 +62,12 @@ _CHANGE = Text(
     "change {parts}: torch {torch}, torch_npu {torch_npu}, CANN {cann}, Python {python}",
     "更改 {parts}：torch {torch}、torch_npu {torch_npu}、CANN {cann}、Python {python}",
 )
+_CHANGE_DRIVER = Text(
+    "change {parts}: driver {driver} or newer, with torch {torch}, torch_npu {torch_npu}, CANN {cann}, "
+    "Python {python}",
+    "更改 {parts}：驱动 {driver} 或更新，配合 torch {torch}、torch_npu {torch_npu}、CANN {cann}、"
+    "Python {python}",
+)
 _SILENT_CAUSE = Text(
     "the package exists, but the table of {date} has no row that pairs it; it may work, nobody says so",
     "软件包存在，但 {date} 的数据表没有为其给出配套；它可能可用，只是没有文档说明",
@@ -61,9 +79,10 @@ _KEEP = Text(
 )
 _NOT_KNOWN = Text("{part} is unknown to the table of {date}", "{date} 的数据表中没有 {part}")
 _NOT_KNOWN_CAUSE = Text(
-    "it may be newer than the table or mistyped; the newest known set is torch {torch}, "
+    "it may be newer or older than the table, or mistyped; the newest known set is torch {torch}, "
     "torch_npu {torch_npu}, CANN {cann}",
-    "它可能比数据表更新，也可能写错；已知最新的一组是 torch {torch}、torch_npu {torch_npu}、CANN {cann}",
+    "它可能比数据表更新或更旧，也可能写错；"
+    "已知最新的一组是 torch {torch}、torch_npu {torch_npu}、CANN {cann}",
 )
 _ADD_ROW = Text(
     "add the version in a table of your own and pass it with --table, or choose a known one",
@@ -99,6 +118,10 @@ _DRIVER_RELATION = {
         "{driver}: not judged by the table of {date}", "{driver}：{date} 的数据表未涉及"
     ),
 }
+_OWN_NUMBERS = Text(
+    "Ascend 950 drivers have lines of their own (25.1, 25.6, 25.7); the table names no minimum",
+    "Ascend 950 的驱动使用单独的版本系列（25.1、25.6、25.7），数据表没有给出最低版本",
+)
 _MINIMUM = Text("{minimum} or newer", "{minimum} 或更新")
 _PAIRED_DRIVER = Text(
     "{minimum} is the paired one; no minimum is documented",
@@ -173,7 +196,7 @@ def as_data(data: Tables, query: Query, found: Candidate, arch: str) -> dict[str
 def _findings(data: Tables, solution: Solution, arch: str) -> list[Finding]:
     if solution.unknown:
         return [_unknown(data, solution.query, name, arch) for name in solution.unknown]
-    fixes = tuple(_change(change, arch) for change in solution.changes)
+    fixes = tuple(_change(data, change, arch) for change in solution.changes)
     if solution.verdict == "compatible-only":
         return [_compatible_only(data, solution, fixes, arch)]
     if solution.verdict == "undocumented":
@@ -197,13 +220,15 @@ def _conflict(data: Tables, query: Query, pair: tuple[str, str]) -> Finding:
     title, cause = _CONFLICT, _because(data, query, pair)
     if pair[0] == pair[1]:
         title, cause = _NO_BUILD, _NO_BUILD_CAUSE
+        if query.chip and candidates(data, replace(query.without(*_others(query, pair[0])), chip=None)):
+            title, cause, params["chip"] = _NO_OPERATORS, _NO_OPERATORS_CAUSE, query.chip
     return Finding("NPU801", "no-set-fits", Severity.ERROR, title, cause, params=params)
 
 
 def _compatible_only(data: Tables, solution: Solution, fixes: tuple[Fix, ...], arch: str) -> Finding:
     query = solution.query
     pair = solution.conflicts[0] if solution.conflicts else ("torch_npu", "cann")
-    parts = " + ".join(_part(query, name) for name in dict.fromkeys(pair) if getattr(query, name))
+    parts = _joined(_part(query, name) for name in dict.fromkeys(pair) if getattr(query, name))
     cause, first = _ONLY_CAUSE, solution.candidates[0]
     keep = Fix(filled(_KEEP, _set_params(first)), pip_commands(first.row, first.python, arch))
     fixes = (*fixes, keep)
@@ -232,26 +257,40 @@ def _because(data: Tables, query: Query, pair: tuple[str, str]) -> Text:
     })
 
 
+def _others(query: Query, name: str) -> list[str]:
+    return [other for other in query.given() if other != name]
+
+
 def _goes_with(data: Tables, query: Query, fixed: str, other: str) -> Text:
     """What documented sets with the fixed part alone carry for the other part, newest first."""
-    alone = query.without(*(n for n in query.given() if n != fixed))
+    alone = query.without(*_others(query, fixed))
     found = [c for c in candidates(data, alone) if c.exact]
     if other == "driver":
         minimums = (data.driver_minimum(c.cann) for c in found)
         values = [m.value.version for m in minimums if isinstance(m, Known)]
     elif other == "python":
         values = [p for c in found for p in c.row.python]
+    elif fixed == "python":
+        values = [_value(c, other) for c in found if c.python_known]
     else:
-        values = [str(c.cann) if other == "cann" else getattr(c.row, other) for c in found]
+        values = [_value(c, other) for c in found]
     unique = list(dict.fromkeys(values))[:6]
-    return verbatim(f"{_NAMES[other]} {', '.join(unique)}") if unique else _NOBODY
+    return _named(other, ", ".join(unique)) if unique else _NOBODY
 
 
-def _change(change: Change, arch: str) -> Fix:
+def _value(found: Candidate, part: str) -> str:
+    return str(found.cann) if part == "cann" else str(getattr(found.row, part))
+
+
+def _change(data: Tables, change: Change, arch: str) -> Fix:
     found = change.candidate
-    params = {"parts": " + ".join(_NAMES[p] for p in change.parts), **_set_params(found)}
-    host = bool({"driver"} & set(change.parts))
-    return Fix(filled(_CHANGE, params), pip_commands(found.row, found.python, arch), host_only=host)
+    parts = _joined(_NAMES[p] for p in change.parts)
+    params: dict[str, object] = {"parts": parts, **_set_params(found)}
+    text, minimum = _CHANGE, data.driver_minimum(found.cann)
+    if "driver" in change.parts and isinstance(minimum, Known):
+        text, params["driver"] = _CHANGE_DRIVER, minimum.value.version.replace(".X", "")
+    host = "driver" in change.parts
+    return Fix(filled(text, params), pip_commands(found.row, found.python, arch), host_only=host)
 
 
 def _set_params(found: Candidate) -> dict[str, str]:
@@ -262,8 +301,18 @@ def _set_params(found: Candidate) -> dict[str, str]:
     }
 
 
-def _part(query: Query, name: str) -> str:
-    return f"{_NAMES[name]} {getattr(query, name)}"
+def _part(query: Query, name: str) -> Text:
+    return _named(name, getattr(query, name))
+
+
+def _named(name: str, version: str) -> Text:
+    """`driver 25.2.0`, in Chinese `驱动 25.2.0`."""
+    return verbatim(f"{_NAMES[name].en} {version}", f"{_NAMES[name].zh} {version}")
+
+
+def _joined(parts: Iterable[Text]) -> Text:
+    found = tuple(parts)
+    return verbatim(" + ".join(p.en for p in found), " + ".join(p.zh for p in found))
 
 
 # --- one set as lines ----------------------------------------------------------------------
@@ -297,6 +346,8 @@ def _driver_line(data: Tables, query: Query, found: Candidate) -> Text | None:
     if found.driver is not None:
         params = {"driver": query.driver, "minimum": lowest, "date": data.driver_date}
         return filled(_DRIVER_RELATION[found.driver], params)
+    if query.chip == "950":
+        return _OWN_NUMBERS
     if isinstance(minimum, Unknown):
         return None
     return filled(_MINIMUM if minimum.value.strict else _PAIRED_DRIVER, {"minimum": lowest})

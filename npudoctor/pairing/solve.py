@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from packaging.version import Version
 
+from npudoctor.pairing.chips import chip
 from npudoctor.pairing.rows import ImageRow, PairRow
 from npudoctor.pairing.table import WORKS, DriverRelation, Known, Relation, Tables
 from npudoctor.pairing.versions import VendorVersion, base_release, package, public, vendor
@@ -123,8 +124,10 @@ def solve(tables: Tables, query: Query) -> Solution:
     """Every set that fits `query`; where none is documented, what conflicts and what mends it."""
     found = candidates(tables, query)
     unknown = _unknown(tables, query)
-    if any(c.exact for c in found) or unknown:
-        return Solution(query, found, unknown=unknown)
+    if unknown:  # what nobody knows is in no set
+        return Solution(query, (), unknown=unknown)
+    if any(c.exact for c in found):
+        return Solution(query, found)
     rows = tuple(_rows(tables, query))
     silent = () if any(row.cann_known for row in rows) else rows
     conflicts = () if silent else _conflicts(tables, query)
@@ -177,15 +180,25 @@ def _rows(tables: Tables, query: Query) -> Iterator[PairRow]:
             continue
         if query.torch_npu and row.version != public(query.torch_npu):
             continue
-        if query.python and row.python and query.python not in row.python:
+        if query.python and query.python not in (row.python or _near_pythons(tables, row)):
             continue
         yield row
 
 
+def _near_pythons(tables: Tables, row: PairRow) -> tuple[str, ...]:
+    """For a release whose Pythons no table names: those of the nearest torch release, as a bound only."""
+    known = [other for other in tables.pairs if other.python]
+    older = [other for other in known if package(other.torch) <= package(row.torch)]
+    near = max(older, key=lambda other: package(other.torch), default=known[-1] if known else row)
+    return near.python
+
+
 def _options(tables: Tables, row: PairRow, query: Query) -> Iterator[Candidate]:
-    for cann in known_canns(tables) if query.cann is None else (vendor(query.cann),):
+    for cann in known_canns(tables) if query.cann is None else _named_canns(tables, query.cann):
         relation = tables.relation(row, cann)
         if relation not in WORKS:
+            continue
+        if not _has_operators(query.chip, cann):
             continue
         if cann.prerelease and query.cann is None and str(cann) not in row.cann:
             continue  # an alpha or beta is only offered where a document names that very one
@@ -224,6 +237,24 @@ def known_canns(tables: Tables) -> tuple[VendorVersion, ...]:
     names = [c for row in tables.pairs for c in (*row.cann, *row.cann_tested) if not c.endswith("X")]
     names += [row.cann for row in tables.drivers] + [row.cann for row in tables.images]
     return tuple(sorted({vendor(name) for name in names}, reverse=True))
+
+
+def _has_operators(key: str | None, cann: VendorVersion) -> bool:
+    """Whether a CANN release has an operator package for a chip: newer chips have none up to 8.3."""
+    family = chip(key) if key else None
+    return family is None or bool(family.kernels_package) or cann.line >= (8, 5)
+
+
+@functools.lru_cache(maxsize=64)
+def _named_canns(tables: Tables, name: str) -> tuple[VendorVersion, ...]:
+    """What a CANN name means: `8.3` names a line, and so its releases, where no release is called so."""
+    found = vendor(name)
+    known = known_canns(tables)
+    line = tuple(c for c in known if c.line == found.line and not c.prerelease)
+    is_line = name.count(".") == 1 and found.rc is None and not found.stage
+    if not is_line or not line:
+        return (found,)
+    return tuple(c for c in line if c == found) or line
 
 
 def _python(tables: Tables, row: PairRow, wish: str | None) -> str:

@@ -19,9 +19,11 @@ from npudoctor.core.text import Text
 from npudoctor.pairing import rows
 from npudoctor.pairing.rows import DriverRow, ImageRow, PairRow, Provenance
 from npudoctor.pairing.versions import (
+    BadVersion,
     VendorVersion,
     fits,
     is_950_line,
+    normal_python,
     package,
     public,
     same_release,
@@ -31,6 +33,11 @@ from npudoctor.pairing.versions import (
 
 T = TypeVar("T")
 
+_YES_NO = ("yes", "no", "")
+_WORDS = {
+    "confidence": ("high", "medium", "low"),
+    "on_index": _YES_NO, "numpy_listed": _YES_NO, "conflict": _YES_NO,
+}
 _BAD_ROW = Text("table {table}, row {row}: {reason}", "数据表 {table} 的行 {row}：{reason}")
 
 
@@ -287,6 +294,13 @@ def _checked(cells: Mapping[str, str], name: str) -> PairRow:
         for cell in ",".join((cells["cann"], cells["cann_line"], cells["cann_tested"])).split(","):
             if cell.strip():
                 _floor(cell.strip())
+        for cell in filter(None, map(str.strip, cells["python"].split(","))):
+            if normal_python(cell) != cell:
+                raise BadVersion("Python (major.minor)", cell)
+        for column, allowed in _WORDS.items():
+            if cells[column] not in allowed:
+                words = ", ".join(filter(None, allowed))
+                raise ValueError(f"{column} is {cells[column]!r}, not one of {words}")
         return rows.pair_row(cells)
     except ValueError as error:
         params = {"table": name, "row": cells["torch_npu"], "reason": error}

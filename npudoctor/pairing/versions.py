@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from packaging.version import InvalidVersion, Version
 
 __all__ = [
-    "VendorVersion", "base_release", "fits", "is_950_line", "normal_python", "package", "public",
-    "same_line", "same_release", "same_series", "vendor",
+    "BadVersion", "VendorVersion", "base_release", "fits", "is_950_line", "normal_python", "package",
+    "public", "same_line", "same_release", "same_series", "vendor",
 ]
 
 _VENDOR = re.compile(
@@ -28,7 +28,16 @@ _VENDOR = re.compile(
 )
 # Order inside one release: internal test build, alpha, beta, the release itself.
 _STAGES = {"t": 0, "alpha": 1, "beta": 2}
+_LONGEST = 100  # characters; a longer text is no version name
 _FINAL_RC = 9999  # an alpha or beta of x.y.0 comes after every RC of x.y and before x.y.0
+
+
+class BadVersion(ValueError):
+    """A text that is no version name; `text` is the text, cut to a length that can be shown."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"not a {kind} version: {text[:80]!r}")
+        self.text = text[:80]
 
 
 @functools.total_ordering
@@ -82,9 +91,9 @@ def vendor(text: str) -> VendorVersion:
     Raises:
         ValueError: not such a name.
     """
-    match = _VENDOR.fullmatch(text.strip())
+    match = _VENDOR.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None:
-        raise ValueError(f"not a CANN or driver version: {text!r}")
+        raise BadVersion("CANN or driver", text)
     numbers = ".".join(str(int(n)) for n in match["numbers"].split("."))
     rc = None if match["rc"] is None else int(match["rc"])
     stage = (match["stage"] or "").lower()
@@ -127,9 +136,11 @@ def package(text: str) -> Version:
         ValueError: not a PEP 440 version.
     """
     try:
-        return Version(text.strip())
+        if len(text) <= _LONGEST:
+            return Version(text.strip())
     except InvalidVersion:
-        raise ValueError(f"not a package version: {text!r}") from None
+        pass
+    raise BadVersion("package", text)
 
 
 def public(version: str | Version) -> Version:
@@ -151,8 +162,8 @@ def normal_python(text: str) -> str:
         ValueError: not a Python version.
     """
     match = re.fullmatch(r"(?:cp|py|python)?\s*(\d)(?:\.(\d+)(?:\.\w+)*|(\d{1,2}))", text.strip().lower())
-    if match is None:
-        raise ValueError(f"not a Python version: {text!r}")
+    if match is None or len(text) > _LONGEST:
+        raise BadVersion("Python", text)
     return f"{match[1]}.{int(match[2] or match[3])}"
 
 

@@ -18,8 +18,8 @@ from npudoctor.core.text import Text
 from npudoctor.profile import classify
 from npudoctor.profile.model import ON_DEVICE, Builder, Kind, Trace
 
-SIMULATED_MARK = "npudoctor.simulate"
-_STACK_KEYS = ("Call stack", "call_stack", "stack", "source")
+SIMULATED_MARK = "simulated NPU"
+_STACK_KEYS = ("Call stack", "call_stack", "stack", "source", "line")
 _SIZE_KEYS = ("bytes", "size(B)", "Size(B)")
 _CHUNK = 1 << 20
 
@@ -58,7 +58,7 @@ def read(path: Path, advance: Advance = lambda _: None) -> Trace:
 def total_bytes(path: Path) -> int:
     """Size of what `read` will go through, for the progress bar."""
     if path.is_dir():
-        files = [_find(path, "trace_view.json") or _find(path, "kernel_details.csv")]
+        files = [find(path, "trace_view.json") or find(path, "kernel_details.csv")]
         return sum(f.stat().st_size for f in files if f is not None)
     return path.stat().st_size if path.exists() else 0
 
@@ -165,9 +165,9 @@ class _Counting(io.RawIOBase):
 
 def _read_folder(path: Path, advance: Advance) -> Trace:
     """torch_npu's `*_ascend_pt` folder (or ASCEND_PROFILER_OUTPUT itself)."""
-    kernels = _find(path, "kernel_details.csv")
+    kernels = find(path, "kernel_details.csv")
     cores = _accelerator_cores(kernels) if kernels else {}
-    view = _find(path, "trace_view.json")
+    view = find(path, "trace_view.json")
     if view is not None:
         return _read_chrome(view, advance, cores)
     if kernels is None:
@@ -175,25 +175,27 @@ def _read_folder(path: Path, advance: Advance) -> Trace:
     return _read_kernels(kernels)
 
 
-def _find(folder: Path, name: str) -> Path | None:
+def find(folder: Path, name: str) -> Path | None:
+    """The first file of this name below a folder."""
     found = sorted(folder.rglob(name))
     return found[0] if found else None
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    """Rows of a CSV file, names and cells stripped."""
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
         for row in csv.DictReader(stream):
             yield {str(k).strip(): (v or "").strip() for k, v in row.items() if k and isinstance(v, str)}
 
 
 def _accelerator_cores(path: Path) -> dict[str, str]:
-    return {row.get("Name", ""): row.get("Accelerator Core", "") for row in _rows(path)}
+    return {row.get("Name", ""): row.get("Accelerator Core", "") for row in csv_rows(path)}
 
 
 def _read_kernels(path: Path) -> Trace:
     """kernel_details.csv alone: the device timeline without the host (columns as torch_npu writes them)."""
     builder = Builder()
-    for row in _rows(path):
+    for row in csv_rows(path):
         try:
             start, duration = float(row["Start Time(us)"]), float(row["Duration(us)"])
         except (KeyError, ValueError):

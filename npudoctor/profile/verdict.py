@@ -13,6 +13,7 @@ from npudoctor.profile import bounds
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.api import Bound, Split
 from npudoctor.profile.as_data import as_data
+from npudoctor.profile.folder import Statistics
 
 WORTH_SAYING = 0.10
 
@@ -30,6 +31,8 @@ _BUSY = Text("device busy", "设备忙碌")
 _IDLE = Text("device idle", "设备空闲")
 _SYNCS = Text("syncs", "同步")
 _LAUNCHES = Text("launches", "下发")
+_OWN = Text("its own step trace", "自带的步骤统计")
+_OWN_OPS = Text("its own top operators", "自带的算子统计")
 _AICPU_TITLE = Text("{count} kernels ran on the AI CPU: {names}", "{count} 个算子在 AI CPU 上运行：{names}")
 _AICPU_CAUSE = Text(
     "the AI CPU is for control and rare operators; such a kernel is many times slower than on the AI Core",
@@ -69,8 +72,12 @@ def all_bounds() -> list[Bound]:
     return sorted(found.values(), key=lambda b: b.order)
 
 
-def judge(analysis: Analysis) -> Report:
-    """The report of one trace: the deciding bound first, then the rest in the order of advice."""
+def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
+    """The report of one trace: the deciding bound first, then the rest in the order of advice.
+
+    `summed` is what torch_npu's profiler summed up itself, where its folder was read.
+    """
+    summed = summed or Statistics()
     split = split_of(analysis)
     units = all_bounds()
     winner = max(units, key=lambda b: split.share(b.part))
@@ -90,9 +97,14 @@ def judge(analysis: Analysis) -> Report:
             "window": milliseconds(analysis.window_us),
         },
         findings=tuple(findings),
-        facts=_facts(analysis),
+        facts=_facts(analysis) + _summed_facts(summed),
         tables={name: tables.load(name).date for name in ("profile_events", "device_costs")},
-        extra={"verdict": winner.slug, "split_us": dataclasses.asdict(split), "analysis": as_data(analysis)},
+        extra={
+            "verdict": winner.slug,
+            "split_us": dataclasses.asdict(split),
+            "analysis": as_data(analysis),
+            "profiler": summed.as_data(),
+        },
     )
 
 
@@ -182,4 +194,19 @@ def _facts(analysis: Analysis) -> tuple[Fact, ...]:
         facts.append(Fact("idle", _IDLE, f"{milliseconds(analysis.idle_us)} ({share(analysis.idle_us):.0%})"))
     facts.append(Fact("launches", _LAUNCHES, f"{analysis.launches} ({analysis.launch_rate:.0f}/s)"))
     facts.append(Fact("syncs", _SYNCS, str(analysis.sync_count)))
+    return tuple(facts)
+
+
+def _summed_facts(summed: Statistics) -> tuple[Fact, ...]:
+    facts = []
+    if summed.steps:
+        computing, communication, free = (sum(column) for column in zip(*summed.steps))
+        value = (
+            f"{len(summed.steps)}: computing {milliseconds(computing)}, "
+            f"communication {milliseconds(communication)}, free {milliseconds(free)}"
+        )
+        facts.append(Fact("step_trace", _OWN, value, "step_trace_time.csv"))
+    if summed.operators:
+        top = ", ".join(f"{kind} {milliseconds(total)}" for kind, _, _, total in summed.operators[:3])
+        facts.append(Fact("op_statistic", _OWN_OPS, top, "op_statistic.csv"))
     return tuple(facts)

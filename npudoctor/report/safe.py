@@ -6,19 +6,16 @@ them must not steer the terminal of the reader, whatever part of a report it end
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.segment import Segment
 
+from npudoctor.core.text import escaped
+
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
-
-# C0 but newline and tab, DEL, C1, and the marks that turn the direction of text.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 
 class SafeConsole(Console):
     """A rich console; its own colours work, escape sequences in the text are printed as `\\x1b`."""
@@ -28,12 +25,4 @@ class SafeConsole(Console):
     ) -> Iterable[Segment]:
         """Segments of `renderable` with control characters in their text escaped."""
         for segment in super().render(renderable, options):
-            if segment.control or not _CONTROL.search(segment.text):
-                yield segment
-            else:
-                yield Segment(escaped(segment.text), segment.style)
-
-
-def escaped(text: str) -> str:
-    """`text` with control characters written as Python escapes."""
-    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)

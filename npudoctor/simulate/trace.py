@@ -13,6 +13,15 @@ LIMIT = 100_000
 TRACKS = {"host": 1, "device": 2}
 
 
+def category(track: str, name: str) -> str:
+    """What an event is, in the words that `npudoctor profile` knows (data/profile_events.tsv)."""
+    if track == "device":
+        return "kernel"
+    if name == "environment step":
+        return "user_annotation"
+    return "simulated_launch" if name.startswith("launch ") else "simulated_sync"
+
+
 def chrome_trace(recorder: Any, costs: Costs) -> str:
     """JSON text: the last events of the run on two tracks, microseconds of estimated time."""
     recorder.fold()
@@ -27,9 +36,25 @@ def chrome_trace(recorder: Any, costs: Costs) -> str:
         if where not in names:
             site = describe(recorder.codes[where[0]], where[1])
             names[where] = f"{site.path}:{site.line}"
-        rows.append({"ph": "X", "name": name, "pid": 1, "tid": TRACKS[track], "ts": round(start, 3),
-                     "dur": round(end - start, 3), "args": {"line": names[where]}})
+        rows.append(
+            {
+                "ph": "X",
+                "cat": category(track, name),
+                "name": name,
+                "pid": 1,
+                "tid": TRACKS[track],
+                "ts": round(start, 3),
+                "dur": round(end - start, 3),
+                "args": {"line": names[where]},
+            }
+        )
 
     replay(recorder.window[-LIMIT:], costs, trace=add)
-    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ms",
-                       "otherData": {"simulated": True, "costs": costs.as_dict()}}, separators=(",", ":"))
+    return json.dumps(
+        {
+            "traceEvents": rows,
+            "displayTimeUnit": "ms",
+            "otherData": {"simulated": True, "costs": costs.as_dict()},
+        },
+        separators=(",", ":"),
+    )

@@ -12,7 +12,7 @@ from npudoctor.check.run import facts_of, report
 from npudoctor.machine import bundle
 from npudoctor.machine.host import RecordingHost
 from npudoctor.machine.redact import Redactor
-from npudoctor.pairing.table import load
+from npudoctor.pairing.table import DriverRelation, load
 from npudoctor.report.as_json import as_dict
 from tests.support import overlays
 
@@ -196,3 +196,36 @@ def test_the_firmware_speaks_where_the_driver_is_silent() -> None:
     first = verdict(overlays.apply(overlays.machine_data(base), [old], base))["findings"][0]
     assert first["code"] == "NPU007"
     assert "firmware/version.info" in first["cause"]
+
+
+def test_a_wheel_that_does_not_exist_is_not_offered() -> None:
+    """torch_npu 2.6.0 was never built for Python 3.12: reinstalling it there cannot work."""
+    first = verdict(overlays.machine_data("910b-host-wheel-of-other-python"))["findings"][0]
+    commands = [command for fix in first["fixes"] for command in fix["commands"]]
+    assert not [command for command in commands if "torch-npu==2.6.0" in command]
+    assert any("python=3.11" in command for command in commands)
+
+
+@pytest.mark.parametrize("name", ["910b-host-wheel-of-other-python", "910b-host-no-torch"])
+def test_a_set_in_a_fix_is_one_that_the_driver_carries(name: str) -> None:
+    """CANN 9.1.0 needs driver 25.2: on a host with 25.0 it would be the next fault."""
+    first = verdict(overlays.machine_data(name))["findings"][0]
+    sets = [fix["note"] for fix in first["fixes"] if "CANN " in fix["note"] and "torch_npu " in fix["note"]]
+    assert sets
+    for note in sets:
+        cann = note.split("CANN ")[1].split(",")[0]
+        relation = load().driver_relation(cann, "25.0.rc1.1")
+        assert relation in (DriverRelation.PAIRED, DriverRelation.COMPATIBLE)
+
+
+def test_missing_cann_on_an_old_driver() -> None:
+    """The CANN of this torch_npu asks for a newer driver; who cannot change it needs a second way."""
+    data = json.loads(json.dumps(overlays.machine_data("910b-host-ok")).replace("25.0.rc1.1", "23.0.3"))
+    seen = data["observations"]
+    for entries in seen.values():
+        for target in [t for t in entries if "ascend-toolkit" in t or t == "compute"]:
+            del entries[target]
+    seen["env"]["env"] = {"data": {}}
+    first = verdict(data)["findings"][0]
+    assert first["code"] == "NPU030"
+    assert any("driver 23.0.3 carries" in fix["note"] for fix in first["fixes"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -230,3 +231,9 @@ def test_check_imports_neither_torch_nor_libcst(run_cli: RunCli) -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+
+
+def test_a_python_given_by_a_relative_path_is_found(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "python").symlink_to(sys.executable)
+    done = run_cli("check", "--python", "./python", "--no-probes", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["facts"]["python"]["value"].startswith(platform.python_version())

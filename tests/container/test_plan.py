@@ -102,3 +102,13 @@ def test_command(run_cli: RunCli) -> None:
     bad = run_cli("container", "--chips", "a,b", "--replay", overlays.MACHINES / f"{HOST}.json")
     assert bad.returncode == 2
     assert "Traceback" not in bad.stderr
+
+
+def test_an_image_name_is_one_word_of_the_line() -> None:
+    words = shlex.split(planned(image="a b;rm -rf /").command().replace("\\\n", " "))
+    assert words[-2:] == ["a b;rm -rf /", "bash"]
+
+
+def test_a_missing_network_file_is_said_for_several_nodes() -> None:
+    assert [f.params["path"] for f in planned(nodes=2).findings] == ["/etc/hccn.conf"]
+    assert planned(nodes=1).findings == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,9 @@ def test_every_page_belongs_to_a_rule() -> None:
 @pytest.mark.parametrize(("path", "index"), EXAMPLES)
 def test_example(path: Path, index: int) -> None:
     example = page_of(path).examples[index]
+    needed = str(example.options.get("python", "3.9"))
+    if sys.version_info < tuple(map(int, needed.split("."))):
+        pytest.skip(f"syntax of Python {needed}")
     result = run(path, example, example.source)
     assert not result.failed, result.findings
     assert result.text == example.expected

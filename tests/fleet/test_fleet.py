@@ -11,6 +11,7 @@ import pytest
 
 from npudoctor.fleet.groups import Spool
 from npudoctor.fleet.survey import HostLine, judge, survey
+from npudoctor.fleet.view import Counts, text_lines
 from npudoctor.tables import DATA
 from tests.conftest import RunCli
 from tests.support import overlays
@@ -92,5 +93,32 @@ def test_spool_without_a_place_to_write(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
     with Spool() as spool:
         spool.add(HostLine("a", ("1",) * 7))
-        spool.add(HostLine("b", problem="unreadable"))
+        spool.add(HostLine("b", problem=("unreadable", "无法读取")))
         assert [group.hosts for group in spool.groups()] == [1, 1]
+
+
+def test_one_odd_bundle_does_not_end_the_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(overlays.MACHINES / "910b-host-ok.json", tmp_path / "a.json")
+    odd = overlays.machine_data("910b-host-ok")
+    odd["observations"]["env"]["env"] = {"data": [1]}
+    (tmp_path / "b.json").write_text(json.dumps(odd))
+    seen = list(survey(tmp_path))
+    assert [bool(line.problem[0]) for line in seen] == [False, True]
+    assert "录制文件" in seen[1].problem[1]
+    monkeypatch.setattr("npudoctor.fleet.survey.diagnose", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in judge(tmp_path / "a.json", tmp_path).problem[0]
+
+
+def test_hosts_with_errors_come_first_in_their_group() -> None:
+    with Spool() as spool:
+        for name, errors, warnings in (("a", 0, 0), ("b", 0, 1), ("c", 1, 0)):
+            spool.add(HostLine(name, ("1",) * 7, "NPU001", ("t", "t"), errors, warnings))
+        (group,) = spool.groups()
+        assert [line.host for line in spool.lines(group)] == ["c", "b", "a"]
+
+
+def test_versions_of_a_bundle_cannot_steer_the_terminal() -> None:
+    counts, line = Counts(), HostLine("h\x1b[2J", ("910B", "25\x1b]0;x\x07", "", "", "", "", ""))
+    text = "\n".join(text_lines([line], counts, lambda t, p=None: t.render("en", p), "en"))
+    assert "\x1b" not in text
+    assert "25\\x1b" in text

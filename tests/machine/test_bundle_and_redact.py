@@ -73,6 +73,16 @@ def test_a_closed_bundle_implies_folders_and_follows_its_links() -> None:
         ('{"schema": "npudoctor.bundle/1", "observations": []}', "damaged"),
         ('{"schema": "npudoctor.bundle/1", "observations": {"read": {"/x": {}}}}', "damaged"),
         ("[" * 100_000, "not a machine bundle"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"env": {"env": {"data": [1]}}}}', "env env"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"env": {"env": {"data": {"A": 1}}}}}', "env env"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"list": {"/": {"data": {"a": 1}}}}}', "list /"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"stat": {"/x": {"data": "x"}}}}', "stat /x"),
+        (
+            '{"schema": "npudoctor.bundle/1", "observations": {"stat": {"/x": {"data": {"uid": "x"}}}}}',
+            "stat",
+        ),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"identity": {"identity": {"data": 3}}}}', "iden"),
+        ('{"schema": "npudoctor.bundle/1", "observations": {"run": {"x": {"exit": "0"}}}}', "run x"),
     ],
 )
 def test_bad_bundles_are_one_sentence(tmp_path: Path, text: str, words: str) -> None:

@@ -136,3 +136,27 @@ def test_tiers_order_the_answer() -> None:
 
 def test_parts_are_the_fields_of_a_query() -> None:
     assert set(PARTS) <= set(vars(Query()))
+
+
+def test_an_unknown_part_is_in_no_set() -> None:
+    found = run(python="2.7")
+    assert (found.verdict, found.candidates) == ("unknown", ())
+
+
+def test_pythons_that_no_table_names_are_bounded_by_the_neighbours() -> None:
+    assert run(torch="2.14.0", python="3.11").candidates
+    assert not run(torch="2.14.0", python="3.8").candidates
+    mended = run(torch="2.1.0", cann="8.5.0", python="3.12", driver="23.0.3").changes
+    assert mended
+    assert all(change.candidate.python_known for change in mended)
+
+
+@pytest.mark.parametrize(("line", "release"), [("8.3", "8.3.RC1"), ("8.2", "8.2.RC1"), ("9.1", "9.1.0")])
+def test_a_line_of_cann_means_its_releases(line: str, release: str) -> None:
+    assert str(run(cann=line).candidates[0].cann) == release
+
+
+def test_a_chip_without_operators_in_an_old_cann() -> None:
+    assert run(cann="8.0.0", chip="910b").candidates
+    assert not run(cann="8.0.0", chip="950").candidates
+    assert all(c.cann.line >= (8, 5) for c in run(chip="950").candidates)

@@ -125,3 +125,29 @@ def test_bad_overlay_is_one_sentence(tmp_path: Path) -> None:
     site.write_text("# date: 2026-10-01\ntorch_npu\ttorch\nnewest\t2.7.1\n")
     with pytest.raises(UserError, match="newest"):
         Tables(site)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# date: 2026-10-01\ntorch_npu\ttorch\tpython\n2.7.1\t2.7.1\tthree\n", "not a Python version"),
+        ("# date: 2026-10-01\ntorch_npu\ttorch\tconfidence\n2.7.1\t2.7.1\tsure\n", "not one of high"),
+        ("# date: 2026-10-01\ntorch_npu\ttorch\ton_index\n2.7.1\t2.7.1\tmaybe\n", "not one of yes"),
+        ("# date: 2026-10-01\ntorch_npu\ttorch\ttorch\n2.7.1\t2.7.1\t2.6.0\n", "twice"),
+        ("# date: 2026-99-01\ntorch_npu\ttorch\n2.7.1\t2.7.1\n", "no '# date"),
+        ("\x00\xff", "UTF-8"),
+    ],
+)
+def test_mistakes_in_an_overlay_are_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    site = tmp_path / "site.tsv"
+    site.write_bytes(text.encode("latin-1"))
+    with pytest.raises(UserError) as caught:
+        Tables(site)
+    assert words in caught.value.sentence.render("en", caught.value.params)
+
+
+def test_an_overlay_from_windows_is_read(tmp_path: Path) -> None:
+    site = tmp_path / "site.tsv"
+    text = "\ufeff# date: 2026-10-01\r\ntorch_npu\ttorch\tcann\r\n2.7.1.post99\t2.7.1\t8.3.RC1\r\n"
+    site.write_bytes(text.encode())
+    assert Tables(site).cann_for("2.7.1.post99").value == ("8.3.RC1",)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from npudoctor.core.errors import UserError
 from npudoctor.profile.analyse import analyse
+from npudoctor.profile.folder import statistics
 from npudoctor.profile.readers import read
 from npudoctor.profile.verdict import judge
 from tests.profile import traces
@@ -48,6 +49,24 @@ def test_profiler_folder_joins_kernel_details(tmp_path: Path) -> None:
     (folder / "kernel_details.csv").write_text(KERNEL_DETAILS)
     analysis = analyse(read(tmp_path / "host_1_ascend_pt"))
     assert [o.name for o in analysis.aicpu] == ["aclnnCumsum_Cumsum"]
+
+
+def test_the_profilers_own_sums_are_shown_and_damage_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "kernel_details.csv").write_text(KERNEL_DETAILS)
+    (tmp_path / "step_trace_time.csv").write_text(
+        "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n"
+        "0,1,310.0,0.0,0.0,0.0,95.0\n0,2,broken,0,0,0,0\n"
+    )
+    (tmp_path / "op_statistic.csv").write_text(
+        "Device_id,OP Type,Core Type,Count,Total Time(us)\n"
+        "0,Add,AI_VECTOR_CORE,2,10.0\n0,Cumsum,AI_CPU,1,300.0\n"
+    )
+    summed = statistics(tmp_path)
+    assert summed.steps == ((310.0, 0.0, 95.0),)
+    assert summed.operators[0] == ("Cumsum", "AI_CPU", 1, 300.0)
+    facts = {f.key: f.value for f in judge(analyse(read(tmp_path)), summed).facts}
+    assert facts["step_trace"] == "1: computing 0.3 ms, communication 0.0 ms, free 0.1 ms"
+    assert statistics(tmp_path / "kernel_details.csv").operators == ()
 
 
 def test_kernel_details_alone(tmp_path: Path) -> None:

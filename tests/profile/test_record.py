@@ -39,6 +39,7 @@ def main():
     print("result on stdout", flush=True)
     while True:
         obs = sample(env, obs)
+        time.sleep(0.002)  # keeps the trace small; it counts for no cause
 
 
 main()
@@ -90,6 +91,8 @@ def test_html_and_compare(run_cli, folder: Path) -> None:
     assert page.stdout.startswith("<!doctype html>")
     assert "my_env.py" in page.stdout
     assert "http://" not in page.stdout.split("<script>")[1]
+    pair = run_cli("profile", "--compare", "--format", "html", "a.json", "b.json", cwd=folder)
+    assert pair.stdout.startswith("<!doctype html>"), pair.stderr
     both = run_cli("profile", "--compare", "--json", "a.json", "b.json", cwd=folder)
     assert both.returncode == 0, both.stderr
     assert json.loads(both.stdout)["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
@@ -107,6 +110,34 @@ def test_missing_script(run_cli, tmp_path: Path) -> None:
     result = run_cli("profile", "none.py", cwd=tmp_path)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
+
+
+SIMULATED = """
+import time, torch, torch_npu
+net = torch.nn.Linear(8, 8).to("npu")
+x = torch.zeros(4, 8, device="npu")
+for _ in range(200):
+    y = net(x).sum()
+    for _ in range({reads}):
+        y.item()  # the planted line
+"""
+
+
+def test_a_trace_of_the_simulated_npu(run_cli, tmp_path: Path) -> None:
+    reports = {}
+    for reads in (0, 6):
+        (tmp_path / "prog.py").write_text(SIMULATED.format(reads=reads))
+        done = run_cli("simulate", "-q", "--trace", "t.json", "prog.py", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        reports[reads] = json.loads(run_cli("profile", "--json", "t.json", cwd=tmp_path).stdout)
+        assert "simulated NPU; no hardware was measured" in reports[reads]["verdict"]
+    assert reports[6]["extra"]["verdict"] == "sync-bound", reports[6]["extra"]["split_us"]
+    assert reports[0]["extra"]["verdict"] != "sync-bound"
+    counts = [reports[n]["extra"]["analysis"]["sync_count"] for n in (0, 6)]
+    assert counts[1] == counts[0] + 1200
+    line = SIMULATED.split("\n").index("        y.item()  # the planted line") + 1
+    place = reports[6]["findings"][0]["place"]
+    assert (Path(place["path"]).name, place["line"]) == ("prog.py", line)
 
 
 @pytest.mark.parametrize(("envs", "verdict"), [(1, "launch-bound"), (64, "launch-bound")])

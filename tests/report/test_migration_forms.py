@@ -6,6 +6,8 @@ import builtins
 import html.parser
 import json
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -173,3 +175,13 @@ def test_without_jinja2_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -
 
 def test_control_characters_are_shown_not_sent() -> None:
     assert plain("a\x1b[2J\nb中") == "a\\x1b[2J\\nb中"
+
+
+def test_equal_findings_are_said_once(tmp_path: Path, run_cli: Callable[..., Any]) -> None:
+    for number in range(7):
+        (tmp_path / f"task{number}.py").write_text("from isaacgym import gymapi\nimport torch\n", "utf-8")
+    brief = run_cli("migrate", "--check", str(tmp_path), "--lang", "en").stdout
+    assert brief.count("isaacgym needs an NVIDIA GPU") == 1
+    assert "6 more places in 7 file(s)" in brief
+    full = run_cli("migrate", "--check", "-v", str(tmp_path), "--lang", "en").stdout
+    assert full.count("isaacgym needs an NVIDIA GPU") == 7

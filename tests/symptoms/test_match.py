@@ -229,7 +229,7 @@ def test_of_a_progress_line_only_the_writing_that_matches_is_kept() -> None:
 
 
 def test_a_bare_number_is_explained_by_the_row_of_this_number() -> None:
-    found = explain("ReportExceptProc: Device[0] fail code:507015\naclrtSynchronizeStream failed ret 507015")
+    found = explain("ReportExceptProc: Device[0] fail code:507015\naclrtSynchronizeStream failed, ret=507015")
     assert [m.symptom.code for m in found] == ["NPU9265"]
     assert [number for number, _ in found[0].lines] == [1, 2]
 

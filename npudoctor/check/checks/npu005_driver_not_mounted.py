@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     chip_nodes,
+    device_works,
     evidence,
     in_container,
 )
@@ -72,6 +73,6 @@ CHECK = Check(
     needs=("driver.libraries", "nodes", "os.container"),
     run=run,
     explained_by=("NPU001",),
-    applies=in_container,
+    applies=lambda m: in_container(m) and not device_works(m),
     sources=("https://github.com/vllm-project/vllm-ascend/blob/main/docs/source/installation.md",),
 )

@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     chip_nodes,
+    device_works,
     evidence,
     in_container,
     value,
@@ -60,6 +61,6 @@ CHECK = Check(
     needs=("nodes", "driver.modules", "os.container"),
     run=run,
     explained_by=("NPU003", "NPU004"),
-    applies=lambda m: not in_container(m) and bool(value(m.driver.modules)),
+    applies=lambda m: not in_container(m) and bool(value(m.driver.modules)) and not device_works(m),
     sources=("https://github.com/hicann/driver",),
 )

@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Severity,
     Tables,
     Text,
+    device_works,
     evidence,
     has_npu_software,
     seen_hardware,
@@ -92,6 +93,6 @@ CHECK = Check(
     needs=("cann.installs",),
     run=run,
     explained_by=("NPU001",),
-    applies=lambda m: seen_hardware(m) or has_npu_software(m),
+    applies=lambda m: (seen_hardware(m) or has_npu_software(m)) and not device_works(m),
     sources=("https://github.com/Ascend/pytorch/blob/master/docs/zh/installation_guide/faq.md",),
 )

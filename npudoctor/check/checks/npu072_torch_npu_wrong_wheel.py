@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Tables, Text, evidence
+from npudoctor.check.api import (
+    Check,
+    Finding,
+    Fix,
+    Iterable,
+    Machine,
+    Severity,
+    Tables,
+    Text,
+    cann_in_use,
+    evidence,
+    python_minor,
+    set_fixes,
+)
 
 TITLE = Text(
     "torch_npu {version} was built for {theirs}, this interpreter is {ours}",
@@ -14,6 +27,10 @@ CAUSE = Text(
     "其扩展模块没有此解释器的标签，Python 无法识别；常见于复制或共享 site-packages 目录",
 )
 FIX = Text("install the wheel for this interpreter", "为此解释器安装对应的 wheel")
+OTHER_PYTHON = Text(
+    "torch_npu {version} has no wheel for Python {python}: use it in an environment of Python {supported}",
+    "torch_npu {version} 没有适用于 Python {python} 的 wheel：请在 Python {supported} 的环境中使用",
+)
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -24,22 +41,33 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if any(soabi in name or name in ("_C.so", "_C.abi3.so") for name in npu.extensions):
         return
     theirs = npu.extensions[0][3:].rsplit(".so", 1)[0]
+    minor, named = python_minor(machine), tables.python_for(npu.version).value or ()
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
         CAUSE,
-        {"version": npu.version, "theirs": theirs, "ours": soabi},
-        fixes=(
-            Fix(
-                FIX,
-                (
-                    f"{machine.python.executable or 'python'} -m pip install --force-reinstall --no-deps "
-                    f"torch-npu=={npu.version}",
-                ),
-            ),
-        ),
+        {
+            "version": npu.version,
+            "theirs": theirs,
+            "ours": soabi,
+            "python": minor,
+            "supported": ", ".join(named),
+        },
+        fixes=_fixes(machine, tables, npu.version, named),
         evidence=(evidence(f"{npu.location}/torch_npu", npu.extensions[0]),),
     )
+
+
+def _fixes(machine: Machine, tables: Tables, version: str, named: tuple[str, ...]) -> tuple[Fix, ...]:
+    """The right wheel; where the release has none for this Python, another Python or another release."""
+    minor = python_minor(machine)
+    if not named or minor in named:
+        python = machine.python.executable or "python"
+        return (Fix(FIX, (f"{python} -m pip install --force-reinstall --no-deps torch-npu=={version}",)),)
+    elsewhere = Fix(OTHER_PYTHON, (f"conda create -n npu python={named[-1]}",))
+    install = cann_in_use(machine)
+    kept = set_fixes(machine, tables, python=minor, cann=install.version) if install else ()
+    return (elsewhere, *(kept or set_fixes(machine, tables, python=minor)))
 
 
 CHECK = Check(

@@ -20,6 +20,8 @@ from npudoctor.machine.facts import (
     Probes,
     Python,
     TimedOut,
+    Unknown,
+    Unparsed,
 )
 from npudoctor.machine.host import TIMEOUT, Command, Host, Observation
 from npudoctor.machine.leaves import failed
@@ -81,7 +83,7 @@ def _import(seen: Observation, name: str) -> Leaf[ImportRun]:
     if any(mark.get("imported") == name for mark in marks(data.get("stdout", ""))):
         return Known(ImportRun(True), seen.target)
     if not seen.ok:
-        return TimedOut(seen.target, f"import {name}") if seen.error == TIMEOUT else failed(seen)
+        return TimedOut(seen.target, f"import {name}") if seen.error == TIMEOUT else _not_run(seen)
     inner, outer = exceptions(data.get("stderr", ""))
     exit_code = data.get("exit")
     return Known(
@@ -97,6 +99,12 @@ def _import(seen: Observation, name: str) -> Leaf[ImportRun]:
     )
 
 
+def _not_run(seen: Observation) -> Unknown:
+    """A child that could not be started tells nothing; least of all that a package is absent."""
+    leaf = failed(seen)
+    return leaf if isinstance(leaf, Unknown) else Unknown(seen.target, seen.error)
+
+
 def _compute(seen: Observation) -> Leaf[ComputeRun]:
     data = seen.data or {}
     told = marks(data.get("stdout", ""))
@@ -108,11 +116,15 @@ def _compute(seen: Observation) -> Leaf[ComputeRun]:
         return TimedOut(seen.target, f"npu:{len(results)}")
     exit_code = data.get("exit")
     inner, _ = exceptions(data.get("stderr", ""))
-    crashed = bool(exit_code)
+    available, count = said.get("available"), said.get("count")
+    if not exit_code and not isinstance(available, bool):
+        return Unparsed(seen.target, "no answer")
+    short = bool(available) and isinstance(count, int) and len(results) < count
+    crashed = bool(exit_code) or short
     return Known(
         ComputeRun(
-            said.get("available"),
-            said.get("count"),
+            available if isinstance(available, bool) else None,
+            count if isinstance(count, int) else None,
             results,
             (inner or f"exit {exit_code}") if crashed else "",
             max(0, -(exit_code or 0)),

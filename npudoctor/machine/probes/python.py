@@ -25,10 +25,10 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Python:
         missing = _why(seen, settings.python)
         return Python(executable=settings.python, version=missing, packages=missing)
     facts = told[-1]
-    packages = {
-        name: tuple(_distribution(name, c) for c in copies)
-        for name, copies in facts.get("packages", {}).items()
-    }
+    packages = _packages(facts.get("packages", {}))
+    if packages is None:
+        damaged = Unparsed(settings.python, str(facts)[:200])
+        return Python(executable=settings.python, version=damaged, packages=damaged)
     place = str(facts.get("executable", settings.python))
     return Python(
         executable=place,
@@ -39,6 +39,14 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Python:
         soabi=str(facts.get("soabi", "")),
         packages=Known(packages, f"{place}: package metadata"),
     )
+
+
+def _packages(told: Any) -> dict[str, tuple[Distribution, ...]] | None:
+    """Name -> copies; None where the answer has another shape (a damaged bundle)."""
+    try:
+        return {name: tuple(_distribution(name, c) for c in copies) for name, copies in told.items()}
+    except (AttributeError, TypeError):
+        return None
 
 
 def _why(seen: Observation, python: str) -> Unknown:
@@ -52,14 +60,18 @@ def _why(seen: Observation, python: str) -> Unknown:
 def _distribution(name: str, data: Mapping[str, Any]) -> Distribution:
     return Distribution(
         name,
-        str(data.get("version", "")),
-        str(data.get("location", "")),
-        tuple(data.get("requires", ())),
-        tuple(data.get("tags", ())),
-        str(data.get("build", "")),
-        tuple(data.get("extensions", ())),
-        tuple(data.get("entry_points", ())),
+        str(data.get("version") or ""),  # metadata may lack one
+        str(data.get("location") or ""),
+        _words(data.get("requires")),
+        _words(data.get("tags")),
+        str(data.get("build") or ""),
+        _words(data.get("extensions")),
+        _words(data.get("entry_points")),
     )
+
+
+def _words(told: Any) -> tuple[str, ...]:
+    return tuple(str(word) for word in told) if isinstance(told, list) else ()
 
 
 PROBE = Probe("python", collect)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import COMMON, Heat, Loops, callee_name, hotter, throttled
 from npudoctor.migrate.project import Fact
+from npudoctor.migrate.sync.lookalikes import own_lookalikes
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -23,10 +24,12 @@ class SyncCalls:
     Attributes:
         hot: name called -> value of the hottest `Heat` of its call sites.
         calls: function defined here -> names called in it outside any loop.
+        lookalikes: those of `log_prob` and `backward` that a class without tensors defines here.
     """
 
     hot: dict[str, str]
     calls: dict[str, tuple[str, ...]]
+    lookalikes: tuple[str, ...] = ()
 
 
 def summarise(ctx: ModuleContext) -> SyncCalls | None:
@@ -42,7 +45,10 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
             continue
         if name and name not in COMMON and not throttled(ctx, call):
             calls.setdefault(function.name, set()).add(name)
-    return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}) if hot or calls else None
+    alike = tuple(sorted(own_lookalikes(ctx, ("log_prob", "backward"))))
+    if not (hot or calls or alike):
+        return None
+    return SyncCalls(hot, {n: tuple(sorted(c)) for n, c in calls.items()}, alike)
 
 
 def heat_by_name(project: ProjectIndex) -> dict[str, Heat]:
@@ -69,4 +75,4 @@ def heat_by_name(project: ProjectIndex) -> dict[str, Heat]:
     return heat
 
 
-FACT = Fact("sync_calls", ("step(", "backward(", "nn.Module", "istribution"), summarise)
+FACT = Fact("sync_calls", ("log_prob(", "step(", "backward(", "nn.Module", "istribution"), summarise)

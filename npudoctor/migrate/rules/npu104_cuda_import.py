@@ -18,6 +18,7 @@ from npudoctor.migrate.api import (
     change,
     lookup_api,
 )
+from npudoctor.migrate.importlist import without
 
 _SOURCE = (
     "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-cuda.md"
@@ -100,9 +101,6 @@ def _take_out(ctx: ModuleContext, node: ast.ImportFrom, alias: ast.alias, new: s
         assert module is not None
         from_edit = Edit(module.start(1), module.end(1), "torch_npu", group)
         return [from_edit, Edit(*ctx.span(alias), new, group)]
-    at = node.names.index(alias)
-    spans = [ctx.span(a) for a in node.names]
-    cut = (spans[at][0], spans[at + 1][0]) if at == 0 else (spans[at - 1][1], spans[at][1])
     first, _ = ctx.line_span(ctx.position(start)[0])
     indent = ctx.source[first:start]
     _, last = ctx.line_span(ctx.position(end)[0])
@@ -112,7 +110,7 @@ def _take_out(ctx: ModuleContext, node: ast.ImportFrom, alias: ast.alias, new: s
     else:
         at_end = end + len(ctx.source[end:last].rstrip("\r\n"))
         second = Edit(at_end, at_end, f"{ctx.newline}{indent}from torch_npu import {new}", group)
-    return [Edit(*cut, "", group), second]
+    return [Edit(start, end, without(ctx.source[start:end], alias.name), group), second]
 
 
 def _names(node: ast.ImportFrom, ctx: ModuleContext) -> Iterator[Change]:

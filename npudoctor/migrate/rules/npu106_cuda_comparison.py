@@ -94,6 +94,8 @@ def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:
         return [Edit(end, end, f", {twin}")]
     if isinstance(above, ast.Call):
         return [Edit(start, end, f"({text}, {twin})")]
+    if type(above).__name__ == "MatchValue":
+        return [Edit(end, end, f" | {twin}")]
     assert isinstance(above, ast.Compare)
     return _compare(ctx, above, literal, f"({text}, {twin})")
 

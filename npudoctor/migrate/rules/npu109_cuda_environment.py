@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping
 
 from npudoctor import tables
@@ -47,6 +48,15 @@ _SEVERAL = Message(
     fix=Text("add a case for {new}", "请为 {new} 增加一种情形"),
     severity=Severity.WARNING,
 )
+_COMMAND = Message(
+    title=Text(
+        "a command sets {name}, which an NPU process does not read", "命令设置了 {name}，而 NPU 进程不读取它"
+    ),
+    cause=_MESSAGE.cause,
+    fix=_MESSAGE.fix,
+    severity=Severity.WARNING,
+)
+_SHELL = re.compile(rf"(^|\s){VISIBLE}=")
 _OTHER_VENDORS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
@@ -66,9 +76,14 @@ def _report(name: str) -> Message:
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
-    """One string that is exactly the name of a variable."""
+    """One string that is exactly the name of a variable, or `dict(os.environ, CUDA_VISIBLE_DEVICES="0")`."""
+    if isinstance(node, ast.keyword):
+        yield from _keyword(ctx, node)
+        return
     assert isinstance(node, ast.Constant)
     name = string_of(node)
+    if name is not None and _SHELL.search(name) and _in_command(ctx, node):
+        yield change(ctx, node, message=_COMMAND, name=VISIBLE, new=NEW_VISIBLE)
     if name is None or not (name == VISIBLE or name in _rows()):
         return
     if isinstance(ctx.parent(node), (ast.Expr, ast.JoinedStr)) or not is_torch_project(ctx):
@@ -89,15 +104,46 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         yield change(ctx, node, *_edits(ctx, node, name, new), name=name, new=new)
 
 
+def _keyword(ctx: ModuleContext, node: ast.keyword) -> Iterator[Change]:
+    call = ctx.parent(node)
+    if node.arg != VISIBLE or not isinstance(call, ast.Call) or not is_torch_project(ctx):
+        return
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    environment = ctx.called_name(call) == "builtins.dict" or method == "update"
+    if not environment or NEW_VISIBLE in ctx.original.source:
+        return
+    start = ctx.span(node.value)[0]
+    at = ctx.source.rfind(VISIBLE, ctx.span(call)[0], start)
+    plain = ctx.source[at + len(VISIBLE) : start].strip() == "="
+    if not plain or ctx.settings.portable or not _understood(string_of(node.value)):
+        yield change(ctx, node.value, message=_COMMAND, name=VISIBLE, new=NEW_VISIBLE)
+    else:
+        yield change(ctx, node.value, Edit(at, at + len(VISIBLE), NEW_VISIBLE), name=VISIBLE, new=NEW_VISIBLE)
+
+
+def _in_command(ctx: ModuleContext, node: ast.Constant) -> bool:
+    """Whether the string is given to a call that may run it, and not to one that shows it."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.Call):
+            path = ctx.called_name(above) or ""
+            return path.startswith(("os.system", "os.popen", "subprocess."))
+        if isinstance(above, ast.stmt):
+            return False
+    return False
+
+
 def _bad_value(ctx: ModuleContext, node: ast.Constant) -> ast.expr | None:
     """The literal value given to the variable here, if torch_npu would not understand it."""
     value = _value(ctx, node)
-    text = string_of(value)
+    return None if _understood(string_of(value)) else value
+
+
+def _understood(text: str | None) -> bool:
+    """Whether torch_npu understands a literal value; one that is no literal may be anything."""
     if text is None or text in ("", "-1"):
-        return None
+        return True
     numbers = [int(part) for part in text.split(",") if part.strip().isdigit()]
-    good = len(numbers) == len(text.split(",")) and sorted(set(numbers)) == numbers
-    return None if good else value
+    return len(numbers) == len(text.split(",")) and sorted(set(numbers)) == numbers
 
 
 def _value(ctx: ModuleContext, node: ast.Constant) -> ast.expr | None:
@@ -143,6 +189,6 @@ RULE = Rule(
     _MESSAGE,
     Safety.SAFE,
     ("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_"),
-    (ast.Constant,),
+    (ast.Constant, ast.keyword),
     run,
 )

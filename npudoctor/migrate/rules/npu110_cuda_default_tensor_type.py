@@ -63,6 +63,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         if name.startswith("torch.cuda."):
             fix = _default_device(ctx, node, name)
             yield change(ctx, node, *fix, safety=Safety.UNSAFE if fix else Safety.MANUAL)
+        elif _may_be_device_type(ctx, value):
+            yield change(ctx, node, safety=Safety.MANUAL)
         return
     text = string_of(node) or ""
     if not text.startswith("torch.cuda.") or not text.endswith("Tensor") or not ctx.imports_torch:
@@ -78,6 +80,17 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(
                 ctx, node, edit(ctx, node, literal.replace("torch.cuda", "torch.npu")), message=_TYPE
             )
+
+
+def _may_be_device_type(ctx: ModuleContext, value: ast.expr) -> bool:
+    """A ternary, or a variable, one of whose values is a tensor type of the device."""
+    if isinstance(value, ast.IfExp):
+        return any(_may_be_device_type(ctx, part) for part in (value.body, value.orelse))
+    if isinstance(value, ast.Name):
+        bound = [b.value for b in ctx.bindings(value) if b.kind == "assign" and b.value is not None]
+        return any(not isinstance(v, ast.Name) and _may_be_device_type(ctx, v) for v in bound)
+    name = string_of(value) or ctx.qualified_name(value) or ""
+    return name.startswith(("torch.cuda.", "torch.npu.")) and name.endswith("Tensor")
 
 
 def _default_device(ctx: ModuleContext, node: ast.Call, name: str) -> list[Edit]:

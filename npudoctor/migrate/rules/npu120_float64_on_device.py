@@ -16,6 +16,7 @@ from npudoctor.migrate.api import (
     Text,
     change,
     keyword_of,
+    string_of,
 )
 
 _MESSAGE = Message(
@@ -69,7 +70,39 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     elif path in ("torch.cuda.DoubleTensor", "torch.npu.DoubleTensor"):
         yield change(ctx, node, dtype="float64")
     elif isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda", "npu"):
+        wide = _widened(ctx, node)
+        if wide is not None:
+            yield change(ctx, node, dtype=wide)
         yield from _moved(ctx, node, node.func.value)
+    elif _widens_moved(node):
+        yield change(ctx, node, dtype="float64")
+
+
+def _widened(ctx: ModuleContext, node: ast.Call) -> str | None:
+    """The wide dtype of `x.to(device, torch.float64)`; a dtype alone may be meant for the host."""
+    given = [*node.args, *(k.value for k in node.keywords)]
+    names = [_WIDE.get(ctx.qualified_name(value) or "") for value in given]
+    wide = next((name for name in names if name), None)
+    return wide if len(given) > names.count(None) > 0 and _to_device(node) else None
+
+
+def _to_device(node: ast.Call) -> bool:
+    """Whether the first argument, or one of the name, is something else than the host."""
+    device = keyword_of(node, "device")
+    first = device.value if device is not None else node.args[0] if len(node.args) > 1 else None
+    return first is not None and string_of(first) != "cpu"
+
+
+def _widens_moved(node: ast.Call) -> bool:
+    """`x.cuda().double()`, or `.double()` of a call with `device=`."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr != "double" or not isinstance(func.value, ast.Call):
+        return False
+    made = func.value
+    device = keyword_of(made, "device")
+    if device is not None:
+        return string_of(device.value) != "cpu"
+    return isinstance(made.func, ast.Attribute) and made.func.attr in ("cuda", "npu")
 
 
 def _moved(ctx: ModuleContext, node: ast.Call, moved: ast.expr) -> Iterator[Change]:
@@ -100,6 +133,7 @@ RULE = Rule(
     (
         ("float64", "torch"),
         "DoubleTensor",
+        (".double()", "torch"),
         "torch.double",
         ("complex", "torch"),
         ("from_numpy", "cuda"),

@@ -63,7 +63,7 @@ RULE = Rule(
     "cuda-only-library",
     _MESSAGE,
     Safety.MANUAL,
-    tuple(f"{word} {module}" for module in sorted(_rows()) for word in ("import", "from")),
+    tuple((module, "import") for module in sorted(_rows())),
     (ast.Import, ast.ImportFrom),
     run,
     also_dual=True,

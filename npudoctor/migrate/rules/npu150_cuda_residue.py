@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from npudoctor.migrate.api import (
@@ -23,6 +24,7 @@ from npudoctor.migrate.api import (
     literals,
     other_side,
     role_of,
+    string_of,
 )
 
 _SOURCE = (
@@ -52,6 +54,22 @@ _DYNAMIC = Message(
 )
 
 
+_ERROR_TEXT = Message(
+    title=Text("{code} is not in the message of an NPU's error", "NPU 的报错信息中不含 {code}"),
+    cause=Text(
+        "torch_npu writes NPU out of memory, so a handler that looks for CUDA's words is silently skipped",
+        "torch_npu 的报错为 NPU out of memory；按 CUDA 字样判断的处理分支会被悄悄跳过",
+    ),
+    fix=Text(
+        "catch torch.OutOfMemoryError, or look for words that both have: out of memory",
+        "请捕获 torch.OutOfMemoryError，或匹配两者共有的文字：out of memory",
+    ),
+    severity=Severity.WARNING,
+    sources=(
+        "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/core/npu/NPUCachingAllocator.cpp",
+    ),
+)
+_CUDA_ERROR = re.compile(r"CUDA (?:out of memory|error)")
 _STAR = Message(
     title=Text("`{code}` may come from a star import", "`{code}` 可能来自星号导入"),
     cause=Text(
@@ -71,6 +89,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for literal in literals(ctx):
         if literal.word == "cuda" and _left_over(ctx, literal):
             yield change(ctx, literal.node)
+    for compare in ctx.nodes(ast.Compare):
+        text = string_of(compare.left) or ""
+        if isinstance(compare.ops[0], (ast.In, ast.NotIn)) and _CUDA_ERROR.search(text):
+            yield change(ctx, compare.left, message=_ERROR_TEXT)
     if any(star.split(".")[0] == "torch" for star in ctx.names.star_imports):
         for name in ctx.nodes(ast.Name):
             if name.id == "cuda" and not ctx.bindings(name):
@@ -94,4 +116,12 @@ def _left_over(ctx: ModuleContext, literal: Literal) -> bool:
     return role is Role.PRODUCER and ctx.settings.portable and not can_pick(ctx)
 
 
-RULE = Rule("NPU150", "cuda-residue", _MESSAGE, Safety.MANUAL, ("cuda",), (ast.Module,), run)
+RULE = Rule(
+    "NPU150",
+    "cuda-residue",
+    _MESSAGE,
+    Safety.MANUAL,
+    ("cuda", "CUDA out of memory", "CUDA error"),
+    (ast.Module,),
+    run,
+)

@@ -183,8 +183,10 @@ class Drains:
         if name in scope.outer or self._declared_elsewhere(scope, name):
             return hazards.CLOSURE
         binding = self._initialised(loop, sites[0])
-        if binding is not None and isinstance(binding.node, ast.AnnAssign):
+        if binding is not None and self._typed(binding.node):
             return ANNOTATED
+        if binding is not None and hazards.other_cell(ctx, binding.node, loop):
+            return hazards.CELLS
         uses = ctx.uses(name, scope)
         found = self._value_refusal(sites) or self._use_refusal(loop, sites, uses, scope)
         if found is not None:
@@ -202,6 +204,12 @@ class Drains:
             or hazards.of_function(ctx, scope, loop)
         )
 
+    def _typed(self, node: ast.AST) -> bool:
+        """Whether the list has a type, by annotation or by a comment."""
+        start, end = self._ctx.line_span(getattr(node, "lineno", 1))
+        comment = self._ctx.source[start:end].partition("# type:")[2].strip()
+        return isinstance(node, ast.AnnAssign) or (comment != "" and not comment.startswith("ignore"))
+
     def _declared_elsewhere(self, scope: Scope, name: str) -> bool:
         return any(
             name in other.outer and other.find(name) is scope for other in self._ctx.names.scopes.values()
@@ -212,7 +220,7 @@ class Drains:
         if not all(v.tensor for v in values):
             return NOT_TENSOR
         classes = {v.dtype for v in values}
-        if len(classes) != 1 or "" in classes:
+        if len(classes) != 1 or "" in classes or self._values.odd_types:
             return DTYPE
         if any(s.read.form == "float" for s in sites) and classes != {"float"}:
             return DTYPE  # float() of an integer tensor makes a float, tolist() an int

@@ -45,6 +45,13 @@ COMPILED = Text("the function is compiled or scripted", "该函数被编译或�
 DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
 NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
 
+CELLS = Text(
+    "the list is made in another cell, and a cell may be run again",
+    "该列表在另一个单元格中创建，而单元格可能被重复运行",
+)
+_MOVES = frozenset({"to", "cuda", "npu", "set_device", "device"})
+_CELL = re.compile(r"^# ?(?:<npudoctor cell \d+>$|%%)", re.M)  # a notebook's cell, or a script's
+
 _ASYNC = re.compile(
     r"non_blocking|\.stream\(|\bStream\(|CUDAGraph|NPUGraph|\.replay\(|\.graph\(|record_stream"
 )
@@ -134,7 +141,7 @@ def of_region(ctx: ModuleContext, region: LoopNode, place: ast.AST) -> Text | No
         elif isinstance(above, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
             return CLOSURE
         if above is region:
-            return _several_devices(region)
+            return _several_devices(ctx, region)
     return None
 
 
@@ -182,9 +189,25 @@ def _plain_with(node: ast.With | ast.AsyncWith) -> bool:
     return True
 
 
-def _several_devices(region: LoopNode) -> Text | None:
+def other_cell(ctx: ModuleContext, first: ast.AST, last: ast.AST) -> bool:
+    """Whether a new cell begins between two places of a notebook or of a script with `# %%` marks."""
+    return _CELL.search(ctx.source, ctx.span(first)[0], ctx.span(last)[1]) is not None
+
+
+def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -> bool:
+    """`x.to(d)`, `x.cuda(d)` or `device=d` inside `region` with a `d` that its loops hand out."""
+    moves = isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES
+    given = [*(node.args if moves else ()), *(k.value for k in node.keywords if k.arg == "device")]
+    names = [n for value in given for n in ast.walk(value) if isinstance(n, ast.Name)]
+    handed = [b.node for name in names for b in ctx.bindings(name) if b.kind == "loop"]
+    return any(node is region or region in ctx.ancestors(node) for node in handed)
+
+
+def _several_devices(ctx: ModuleContext, region: LoopNode) -> Text | None:
     for node in ast.walk(region):
         if isinstance(node, ast.Subscript) and "device" in ast.unparse(node.value).lower():
+            return DEVICES
+        if isinstance(node, ast.Call) and _on_a_varying_device(ctx, node, region):
             return DEVICES
         first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
         if isinstance(first, ast.Constant) and str(first.value).startswith(("cuda:", "npu:")):

@@ -58,9 +58,9 @@ class Hidden:
         found = []
         for node, kind in self._candidates():
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
-            if heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE):
-                if not is_ours(self._ctx, node):
-                    found.append(Wait(node, kind, heat))
+            hot = heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE)
+            if hot and not is_ours(self._ctx, node):
+                found.append(Wait(node, kind, heat))
         return sorted(found, key=lambda w: self._ctx.span(w.node))
 
     def _candidates(self) -> Iterator[tuple[ast.expr, str]]:

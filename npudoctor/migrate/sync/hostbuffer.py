@@ -147,6 +147,8 @@ class HostBuffers:
                 if use is not assign.targets[0].value:  # type: ignore[attr-defined]
                     return False
                 continue
+            if self._ctx.span(use)[0] < self._ctx.span(loop)[0]:
+                return False  # saved for a backward pass, which a write at the end of no pass would disturb
             statement = self._ctx.statement(use)
             bound = {
                 n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)

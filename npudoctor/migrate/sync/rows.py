@@ -73,9 +73,20 @@ class Rows:
             by_statement.setdefault(self._ctx.statement(node), []).append(read)
         found = []
         for block in self._blocks(by_statement):
-            found += [self._row(run, by_statement) for run in _runs(block, by_statement)]
+            runs = (part for run in _runs(block, by_statement) for part in self._by_cell(run))
+            found += [self._row(run, by_statement) for run in runs]
         rows = [row for row in found if len(row.reads) > 1]
         return sorted(rows, key=lambda row: self._ctx.span(row.first))
+
+    def _by_cell(self, run: list[ast.stmt]) -> list[list[ast.stmt]]:
+        """A run, cut where another cell begins: cells may be run again one by one."""
+        parts: list[list[ast.stmt]] = []
+        for statement in run:
+            if parts and not hazards.other_cell(self._ctx, parts[-1][-1], statement):
+                parts[-1].append(statement)
+            else:
+                parts.append([statement])
+        return parts
 
     def _blocks(self, statements: dict[ast.stmt, list[ScalarRead]]) -> list[list[ast.stmt]]:
         seen: dict[int, list[ast.stmt]] = {}
@@ -120,6 +131,7 @@ class Rows:
         scope = self._ctx.scope(name)
         return (
             value.tensor
+            and not self._values.odd_types
             and value.dims == "0"
             and value.dtype == "float"
             and scope.find(name.id) is scope

@@ -137,7 +137,8 @@ def _only_tensors(ctx: ModuleContext, loop: LoopNode, call: ast.Call, loss: str)
         return False
     plain = [b for b in scope.bindings[loss] if b.kind not in ("augmented", "annotation")]
     inside = set(map(id, ast.walk(loop)))
-    if not all(b.kind == "assign" and b.value is not None and id(b.node) in inside for b in plain) or not plain:
+    assigned = (b.kind == "assign" and b.value is not None and id(b.node) in inside for b in plain)
+    if not plain or not all(assigned):
         return False  # also `del loss`, `with ... as loss`, a parameter, an unpacked tuple
     first = min(ctx.span(b.node)[0] for b in plain)
     if any(id(use) in inside and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):

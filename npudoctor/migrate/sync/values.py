@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 # Libraries whose objects share method names with tensors; where one is imported, names prove less.
-_RIVALS = frozenset(
-    (
-        "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask "
-        "tensorflow_probability micrograd autograd"
-    ).split()
+_RIVAL_WORDS = (
+    "pandas polars xarray tensorflow jax mxnet paddle cupy tinygrad mindspore sympy scipy dask "
+    "tensorflow_probability micrograd autograd"
 )
+_RIVALS = frozenset(_RIVAL_WORDS.split())
+# Types that `float` or `int` would also cover, but that change the numbers of their neighbours when stacked.
+_ODD_TYPES = re.compile(r"\d[jJ]\b|complex|fft|polar|cfloat|cdouble|uint(?:16|32|64)|float8")
 _ARITHMETIC = (
     ast.Add,
     ast.Sub,
@@ -72,6 +74,7 @@ class Values:
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
         self._unsure = lookalikes(ctx)
+        self.odd_types = _ODD_TYPES.search(ctx.source) is not None
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""

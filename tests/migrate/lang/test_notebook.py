@@ -159,3 +159,15 @@ def test_masking_is_undone_exactly(lines: list[str]) -> None:
     if masked.code is not None:
         assert masked.code.count("\n") == code.count("\n")
         assert unmask(masked.code, masked) == code
+
+
+def test_a_list_of_another_cell_is_left_alone() -> None:
+    """A cell may be run again, and its list then holds numbers of the first time."""
+    fill = "for i in range(3):\n    xs.append(torch.rand(3).mean().item())\n"
+
+    def changed(*cells: str) -> bool:
+        text = json.dumps(notebook(*cells))
+        return languages()["notebook"].migrate(text, "a.ipynb", Settings(), ProjectIndex()).changed
+
+    assert changed("import torch\n", "xs = []\n" + fill)
+    assert not changed("import torch\nxs = []\n", fill)

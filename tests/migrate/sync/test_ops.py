@@ -39,6 +39,7 @@ ARGUMENTS: dict[str, Callable[[torch.Tensor], tuple[object, ...]]] = {
     "log_softmax": lambda x: (0,),
     "logsumexp": lambda x: (0,),
     "cumsum": lambda x: (0,),
+    "flip": lambda x: ((0,),),
     "masked_fill": lambda x: (x > 0, 1.0),
     "lerp": lambda x: (x * 2, 0.5),
     "index_select": lambda x: (0, torch.tensor([0])),

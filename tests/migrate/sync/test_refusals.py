@@ -222,3 +222,26 @@ def test_variables_that_feed_each_other_end_in_time() -> None:
     start = time.process_time()
     migrated(source + "\n    xs.append(v3.mean().item())\n    print(v1, v2.item(), float(v4))\n")
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "xs = []\nfor x in batches:\n    xs.append(torch.mean(x).item())\nprint(xs)\n",
+        "t = 0.0\nfor x in batches:\n    t += torch.mean(x).item()\nprint(t)\n",
+        "a = torch.zeros(3, device=device).mean()\nb = a.exp()\nprint(a.item(), b.item())\n",
+    ],
+)
+def test_what_a_rewrite_leaves_is_not_reported(source: str) -> None:
+    """Neither in the run that wrote it nor in the next, however hot the place is."""
+    loop = textwrap.indent(source, "            ")
+    text = (
+        "import torch\n\n\ndef train(env, batches, device='npu'):\n    for update in range(9):\n"
+        f"        for step in range(9):\n            env.step(step)\n{loop}"
+    )
+    first = migrate_source(text, "program.py", rules=SYNC_RULES)
+    assert first.changed
+    again = migrate_source(first.text, "program.py", rules=SYNC_RULES)
+    assert not again.changed
+    for result in (first, again):
+        assert not [f for f in result.left if "stack(" in str(f.params.get("code"))]
