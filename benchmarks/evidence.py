@@ -28,21 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 SUPPORT = ROOT / "benchmarks" / "evidence_support"
 HEAD = (
-<<<<<<< HEAD
     "project", "style", "original on CPU", "migrated, simulated NPU", "numbers equal",
     "syncs per step before", "after", "with --unsafe-fixes", "changed lines", "vendor's changed lines",
-=======
-    "project",
-    "style",
-    "original on CPU",
-    "migrated, simulated NPU",
-    "numbers equal",
-    "syncs per step before",
-    "after",
-    "with --unsafe-fixes",
-    "diff lines",
-    "vendor's diff lines",
->>>>>>> main
 )
 
 
@@ -65,16 +52,8 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """In the order of `HEAD`."""
         return (
-            self.name,
-            self.style,
-            self.original,
-            self.migrated,
-            self.equal,
-            self.before,
-            self.after,
-            self.unsafe,
-            self.diff,
-            self.vendor,
+            self.name, self.style, self.original, self.migrated, self.equal,
+            self.before, self.after, self.unsafe, self.diff, self.vendor,
         )
 
 
@@ -143,13 +122,7 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     try:
         copy(project, checkouts / project["folder"], original)
         ways = {"after": (), "before": ("--ignore", "NPU2"), "unsafe": ("--unsafe-fixes",)}
-<<<<<<< HEAD
         trees = {way: migrated(original, folder / way, (*extra, *more)) for way, more in ways.items()}
-=======
-        trees = {
-            name: migrated(original, folder / name, (*extra, *options)) for name, options in ways.items()
-        }
->>>>>>> main
     except (OSError, RuntimeError) as error:
         row.notes.append(str(error))
         return row
@@ -175,9 +148,8 @@ def copy(project: dict[str, Any], source: Path, target: Path) -> None:
     target.mkdir()
     for name in project["copy"]:
         if (source / name).is_dir():
-            shutil.copytree(
-                source / name, target / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git")
-            )
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns(".git"))
         else:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source / name, target / name)
@@ -205,7 +177,6 @@ def migrated(original: Path, target: Path, options: tuple[str, ...]) -> Path:
 
 
 def changed_lines(before: Path, after: Path) -> int:
-<<<<<<< HEAD
     """Lines that differ, over all files: a line replaced counts once, a line put in or taken out too."""
     total = 0
     for old in before.rglob("*"):
@@ -216,26 +187,6 @@ def changed_lines(before: Path, after: Path) -> int:
         matcher = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False)
         total += sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
     return total
-=======
-    """Lines taken away plus lines put in, over all files of the copy."""
-    return sum(
-        1
-        for old in before.rglob("*")
-        if old.is_file()
-        for line in _diff(old, after / old.relative_to(before))
-        if line[:1] in "+-" and line[:3] not in _FILES
-    )
-
-
-_FILES = ("+++", "---")
-
-
-def _diff(old: Path, new: Path) -> Iterator[str]:
-    if not new.is_file() or old.read_bytes() == new.read_bytes():
-        return iter(())
-    texts = [path.read_text(encoding="utf-8", errors="replace").splitlines() for path in (old, new)]
-    return difflib.unified_diff(*texts, n=0, lineterm="")
->>>>>>> main
 
 
 def told(row: Row, result: Any) -> None:
@@ -250,8 +201,7 @@ def told(row: Row, result: Any) -> None:
     elif result.differences:
         first = result.differences[0]
         row.equal = f"no: {len(result.differences)} differ, first {first.kind} {first.name}: " + short(
-            f"{first.original} -> {first.migrated}"
-        )
+            f"{first.original} -> {first.migrated}")
     elif result.original.status == 0 == result.migrated.status:
         row.equal = f"nothing repeatable to compare ({result.noisy} values differ between two runs)"
 
