@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _DEVICE_NAME = re.compile(
-    r"^(?:.*_)?(?:device|dev|map_location|accelerator)(?:_?\d+)?(?:_(?:type|name|str|string|module_name))?$",
+    r"^(?:.*_)?(?:device|dev|map_location)(?:_?\d+)?(?:_(?:type|name|str|string|module_name))?$",
     re.I,
 )
 _DEVICE_LIST = re.compile(r"^(?:.*_)?(?:devices|devs)$", re.I)

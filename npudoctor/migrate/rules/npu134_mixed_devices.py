@@ -86,8 +86,20 @@ def _on_device(ctx: ModuleContext, node: ast.expr) -> bool:
     if isinstance(value.func, ast.Attribute) and value.func.attr in _MOVES and ctx.is_tensor_like(value):
         return True
     device = keyword_of(value, "device")
+    moved = isinstance(value.func, ast.Attribute) and value.func.attr == "to" and len(value.args) == 1
+    given = device.value if device is not None else value.args[0] if moved else None
+    if isinstance(given, ast.Name) and _names_an_npu(ctx, given):
+        return ctx.is_tensor_like(value)
     word = device.value.value if device is not None and isinstance(device.value, ast.Constant) else ""
     return str(word).startswith(_MOVES) and ctx.is_tensor_like(value)
+
+
+def _names_an_npu(ctx: ModuleContext, name: ast.Name) -> bool:
+    """A variable that only `torch.device("npu")` or a choice with it gives its value."""
+    values = [b.value for b in ctx.bindings(name)]
+    made = [v for v in values if v is not None and ctx.called_name(v) == "torch.device"]
+    words = [str(n.value) for v in made for n in ast.walk(v) if isinstance(n, ast.Constant)]
+    return bool(made) and len(made) == len(values) and any(w.startswith(_MOVES) for w in words)
 
 
 RULE = Rule("NPU134", "mixed-devices", _MESSAGE, Safety.MANUAL, ("cuda", ".npu", '"npu'), (ast.BinOp,), run)
