@@ -47,7 +47,8 @@ class Runner(Command):
         place = 0
         while place < len(args) and args[place].startswith("-") and args[place] != "--":
             if args[place] == "-m":
-                args = [*args[: place + 2], "--", *args[place + 2 :]]
+                rest = args[place + 2 :]
+                args = [*args[: place + 2], *([] if rest[:1] == ["--"] else ["--"]), *rest]
                 break
             place += 2 if args[place] in valued else 1
         return super().parse_args(ctx, args)

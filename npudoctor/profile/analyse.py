@@ -75,6 +75,8 @@ class Analysis:
         overlap_us: device busy while the host was busy with the environment.
         idle_by_cause: idle time split into env, transfer, sync, launch.
         phases: host time per phase of the loop.
+        env_typical_us: time of the environment without its outliers: no step counts for more than three
+            times the median, so that one preempted step does not pass for a slow environment.
         phase_busy: device busy time inside each phase.
         gap_histogram: (lower edge us, count, summed us) per bin.
         copies, copied_bytes: copies on the device's timeline, and their bytes where known.
@@ -97,6 +99,7 @@ class Analysis:
     overlap_us: float
     idle_by_cause: Mapping[str, float]
     phases: Mapping[str, float]
+    env_typical_us: float
     phase_busy: Mapping[str, float]
     gap_histogram: tuple[tuple[float, int, float], ...]
     gaps: tuple[Gap, ...]
@@ -145,6 +148,7 @@ def analyse(trace: Trace) -> Analysis:
         overlap_us=intervals.total(intervals.intersect(busy, phases["env"])),
         idle_by_cause=by_cause,
         phases={name: intervals.total(part) for name, part in phases.items()},
+        env_typical_us=_typical(phases["env"]),
         phase_busy={n: intervals.total(intervals.intersect(part, busy)) for n, part in phases.items()},
         gap_histogram=_histogram(idle),
         gaps=gaps,
@@ -259,6 +263,13 @@ def _operators(trace: Trace, launched: Columns) -> list[Operator]:
         Operator(trace.names[n], int(c), float(t), float(t / c), int(n) in trace.aicpu)
         for n, c, t in zip(names, counts, totals)
     ]
+
+
+def _typical(part: np.ndarray) -> float:
+    if not len(part):
+        return 0.0
+    length = part[:, 1] - part[:, 0]
+    return float(np.minimum(length, 3.0 * np.median(length)).sum())
 
 
 def _work(launched: Columns) -> float:

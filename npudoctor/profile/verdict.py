@@ -53,7 +53,7 @@ def split_of(analysis: Analysis) -> Split:
     launch = kernels * cost["launch"]
     return Split(
         analysis.work_us,
-        analysis.phases["env"],
+        analysis.env_typical_us,
         analysis.copies * cost["copy"],
         analysis.sync_count * cost["sync"],
         launch,
