@@ -174,7 +174,7 @@ def test_the_projects_language(repo: Path, run_cli: RunCli) -> None:
 
 def test_interrupted(repo: Path) -> None:
     """Ctrl-C while files are looked at: exit code 130, one sentence, nothing written."""
-    (repo / "long.py").write_text("import torch\n" + "x = torch.zeros(1).cuda()\n" * 4_000)
+    (repo / "long.py").write_text("import torch\n" + "x = torch.zeros(1).cuda()\n" * 12_000)
     before = snapshot(repo)
     command = [sys.executable, "-m", "npudoctor", "migrate", str(repo), "--jobs", "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
@@ -187,7 +187,9 @@ def test_interrupted(repo: Path) -> None:
     if process.returncode == 0:
         pytest.skip("it was done before the signal came")
     assert process.returncode in (130, -signal.SIGINT)
-    assert snapshot(repo) == before
+    after = snapshot(repo)
+    # Names only: pytest would spend minutes on the difference of two long texts.
+    assert sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n)) == []
     assert process.returncode < 0 or "npudoctor: interrupted" in said
 
 
