@@ -141,7 +141,8 @@ def test_chinese(run_cli: Any) -> None:
 def test_limit(run_cli: Any, tmp_path: Path) -> None:
     log = tmp_path / "many.log"
     log.write_text(
-        "RuntimeError: Tensors must be contiguous\nRuntimeError: NPU out of memory. Tried to allocate 2.00 GiB\n"
+        "RuntimeError: Tensors must be contiguous\n"
+        "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB\n"
         "ImportError: libatb.so: cannot open shared object file\n"
     )
     assert len(run(run_cli, log, "--limit", "1")["findings"]) == 1
