@@ -22,8 +22,6 @@ def _bound(parent: int, make: Callable[[], Any]) -> Any:
     if os.getpid() != parent:
         # Ctrl-C reaches the whole process group; the parent alone decides when workers stop.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # A parent that has gone closes the pipe: then end without a word instead of with a traceback.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != parent:  # it died before the line above
