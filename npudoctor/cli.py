@@ -74,13 +74,13 @@ def group(ctx: click.Context, **_: Any) -> None:
 def _show_journey(lang: str) -> None:
     """`npudoctor` alone: the steps, how each went last, and the next command."""
     from npudoctor import state
-    from npudoctor.journey import STEPS, next_step
+    from npudoctor.journey import STEPS, ended_well, next_step
 
     known = state.recall()
     for step in STEPS:
         last = known.get(step.command)
         verdict = last.report.get(lang, {}).get("verdict", "?") if last else _NOT_YET.render(lang)
-        mark = " " if last is None else "+" if last.report.get("en", {}).get("exit_code") == 0 else "!"
+        mark = " " if last is None else "+" if ended_well(last) else "!"
         click.echo(f"{mark} {step.command:<11} {step.question.render(lang)}")
         click.echo(f"              {verdict}{f' ({last.when[:16]})' if last else ''}")
     click.echo()

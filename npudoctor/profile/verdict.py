@@ -32,6 +32,10 @@ _AICPU_CAUSE = Text(
     "the AI CPU is for control and rare operators; such a kernel is many times slower than on the AI Core",
     "AI CPU 用于控制和少见算子；同一算子在其上比在 AI Core 上慢很多倍",
 )
+_NEXT = Text(
+    "change one thing, record again with --save-trace, then npudoctor profile --compare BEFORE AFTER",
+    "每次只改一处，用 --save-trace 重新记录，然后运行 npudoctor profile --compare BEFORE AFTER",
+)
 
 
 def split_of(analysis: Analysis) -> Split:
@@ -93,6 +97,7 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
         findings=tuple(findings),
         facts=measured(analysis) + summed_up(summed),
         tables={name: tables.load(name).date for name in ("profile_events", "device_costs")},
+        next_step=_NEXT,
         extra={
             "verdict": winner.slug,
             "split_us": dataclasses.asdict(split),

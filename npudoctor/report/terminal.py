@@ -76,7 +76,7 @@ def _finding(finding: Finding, console: Console, session: Session, marks: dict) 
     if finding.place is not None and str(finding.place) not in {e.place for e in finding.evidence}:
         _labelled(console, session.tr(_WHERE), str(finding.place))
     for item in finding.evidence if session.verbose else finding.evidence[:3]:
-        _labelled(console, session.tr(_WHERE), f"{item.place}: {item.value}")
+        _labelled(console, session.tr(_WHERE), f"{item.place}: {item.words(session.lang)}")
     _labelled(console, session.tr(_CAUSE), session.tr(finding.cause, finding.params))
     for number, fix in enumerate(finding.fixes):
         limits = [session.tr(t) for t, on in ((_ROOT, fix.needs_root), (_HOST, fix.host_only)) if on]
