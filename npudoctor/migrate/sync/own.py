@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import LOOPS
+from npudoctor.migrate.sync import hosthelper
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -15,6 +16,8 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 def is_ours(ctx: ModuleContext, node: ast.expr) -> bool:
     """Whether `node` is the one wait that is left where a rewrite took many away."""
+    if hosthelper.is_helper(ctx, node):
+        return True
     statement = ctx.statement(node)
     if isinstance(statement, ast.If):
         return _finite_check(ctx, statement, node)

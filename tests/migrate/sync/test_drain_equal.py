@@ -9,7 +9,7 @@ import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from tests.migrate.sync.equal import migrated, outcome
+from tests.migrate.sync.equal import PROGRAMS, migrated, outcome
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
@@ -183,7 +183,7 @@ peeking = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100 * PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     source=st.one_of(program, peeking),
     seed=st.integers(0, 9),
