@@ -217,7 +217,7 @@ def _mark(call: ast.Call) -> Heat | None:
     func = call.func
     if not isinstance(func, ast.Attribute):
         return None
-    if func.attr == "backward":
+    if func.attr in ("backward", "manual_backward"):
         return Heat.MINIBATCH
     if func.attr in ("step", "step_wait", "step_async") and _is_env(func.value):
         return Heat.STEP

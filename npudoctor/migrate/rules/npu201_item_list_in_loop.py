@@ -38,7 +38,7 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Every list that is filled by scalar reads."""
     del node
-    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT))
+    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT, _FIX))
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Sa
 from npudoctor.migrate.sync.analysis import analyse
 from npudoctor.migrate.sync.forms import after_statement, indent_of, indent_unit
 from npudoctor.migrate.sync.hazards import torch_name
+from npudoctor.migrate.sync.lossname import free_name, naming
 from npudoctor.migrate.sync.validation import Construction, Place, constructions, places
 
 _SHARE = (
@@ -133,12 +134,18 @@ def _finite_check(ctx: ModuleContext, place: Place) -> tuple[Edit, ...]:
         return ()
     end, missing = after_statement(ctx, place.loop)
     unit = indent_unit(ctx, place.loop)
+    names = [loss.name or free_name(ctx, loss.call) for loss in place.losses]
     lines = (
-        f'{indent}if not {torch}.isfinite({place.loss}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
+        f"{indent}if not {torch}.isfinite({' + '.join(names)}).all():\n"
+        f'{indent}{unit}raise ValueError("{_ERROR}")\n'
     )
     start, _ = ctx.line_span(place.loop.lineno)
+    zeros = "".join(f"{indent}{name} = {torch}.zeros(())\n" for name in names)
+    pairs = zip(place.losses, names)
+    named = [part for loss, name in pairs if loss.name is None for part in naming(ctx, loss, name)]
     return (
-        Edit(start, start, f"{indent}{place.loss} = {torch}.zeros(())\n", _GROUP),
+        Edit(start, start, zeros, _GROUP),
+        *(Edit(at, to, text, _GROUP) for at, to, text in named),
         Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP),
     )
 
@@ -148,7 +155,7 @@ RULE = Rule(
     "distribution-validation",
     _MESSAGE,
     Safety.UNSAFE,
-    ("torch.distributions", ".backward("),
+    ("torch.distributions", "backward("),
     (ast.Module,),
     run,
     also_dual=True,

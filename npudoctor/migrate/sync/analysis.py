@@ -17,6 +17,7 @@ from npudoctor.migrate.sync.forms import ScalarRead
 from npudoctor.migrate.sync.hidden import Hidden, Wait
 from npudoctor.migrate.sync.hostbuffer import HostBuffers, Step
 from npudoctor.migrate.sync.index import Indices, Upload
+from npudoctor.migrate.sync.pack import Pack, Packs
 from npudoctor.migrate.sync.rows import Row, Rows
 from npudoctor.migrate.sync.validation import is_test_path
 from npudoctor.migrate.sync.values import Values
@@ -86,6 +87,11 @@ class Analysis:
             ):
                 groups.setdefault(self.ctx.parent(self.ctx.statement(read.node)), []).append(read)
         return [group for group in groups.values() if len(group) > 1]
+
+    @functools.cached_property
+    def packs(self) -> list[Pack]:
+        """Copies to the host that can share one transfer."""
+        return [] if self.is_test else Packs(self.ctx, self.loops, self.values).find()
 
     @functools.cached_property
     def host_buffers(self) -> list[Step]:

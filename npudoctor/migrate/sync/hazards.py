@@ -194,6 +194,11 @@ def other_cell(ctx: ModuleContext, first: ast.AST, last: ast.AST) -> bool:
     return _CELL.search(ctx.source, ctx.span(first)[0], ctx.span(last)[1]) is not None
 
 
+def has_cells(ctx: ModuleContext) -> bool:
+    """Whether the text is a notebook, or a script with `# %%` marks."""
+    return _CELL.search(ctx.source) is not None
+
+
 def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -> bool:
     """`x.to(d)`, `x.cuda(d)` or `device=d` inside `region` with a `d` that its loops hand out."""
     moves = isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES

@@ -286,14 +286,14 @@ class Values:
         elif isinstance(func, ast.Name):
             made = [b.value if b.kind == "assign" else None for b in self._ctx.bindings(func)]
         elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-            made = self._members(func)
+            made = self.members(func)
         if len(made) != 1 or not isinstance(made[0], ast.Call):
             return None
         head, _, name = (self._ctx.qualified_name(made[0].func) or "").rpartition(".")
         known = head in ("torch.nn", "torch.nn.modules.loss") and name in ops("module")
         return made[0] if known else None
 
-    def _members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
+    def members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
         """Values that the class assigns to `self.<name>`; None for one that is not plain."""
         owner = self._ctx.enclosing_class(attribute)
         found: list[ast.expr | None] = []
