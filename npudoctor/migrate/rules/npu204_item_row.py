@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
+from npudoctor.migrate.loops import Heat, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.forms import indent_of
@@ -33,7 +34,6 @@ _LEFT = Text(
 )
 _MESSAGE = Message(Text("scalar reads in a row", "连续的标量读取"), _CAUSE, _LEFT, sources=(SOURCE_SCALAR,))
 _WIDTH = 110
-_TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -42,7 +42,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     analysis = analyse(ctx)
     for row in analysis.rows:
         edits, names = _join(analysis, row)
-        heat = analysis.loops.of(row.first)
+        heat = Heat.EPOCH if throttled(ctx, row.first) else analysis.loops.of(row.first)
         params: dict[str, Any] = {"heat": heat.value, "joined": ", ".join(names)}
         if edits:
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_SCALAR)
@@ -56,10 +56,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
                 syncs=len(row.joint) - 1,
             )
             continue
-        maybe = [r for r in row.reads if analysis.may_be_tensor(r)]
-        if len(maybe) >= _TELL_FROM:
+        left = analysis.told(row)
+        if left:
             told = message(_TITLE[heat], NOT_PROVED, _LEFT, heat, SOURCE_SCALAR)
-            yield change(ctx, maybe[0].node, message=told, reads=len(maybe), **params, syncs=len(maybe))
+            yield change(ctx, left[0].node, message=told, reads=len(left), **params, syncs=len(left))
 
 
 def _join(analysis: Analysis, row: Row) -> tuple[tuple[Edit, ...], list[str]]:

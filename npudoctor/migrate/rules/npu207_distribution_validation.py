@@ -64,7 +64,7 @@ _CHECK = Message(
 )
 # Never one without the other: validation goes only together with the check of the same file.
 _GROUP = "validation"
-_ERROR = "the loss of this update is not finite: the policy has diverged or an input is invalid"
+_ERROR = "the loss is not finite: the policy diverged or an input is invalid"
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
