@@ -1,6 +1,6 @@
 """PPO in the shape of CleanRL's continuous-action script, on an environment made of arithmetic.
 
-Device from BENCH_DEVICE; with BENCH_EMPTY set, only the imports run. Written for benchmarks/simulate.py.
+One iteration; the device from BENCH_DEVICE. Written for benchmarks/simulate.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.distributions.normal import Normal
 
-STEPS, ITERATIONS, EPOCHS, MINIBATCHES = 1024, 2, 10, 32
+STEPS, EPOCHS, MINIBATCHES = 2048, 10, 32  # the script's own defaults
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
 
@@ -70,27 +70,26 @@ def main() -> None:
     actions = torch.zeros((STEPS, 1, 1)).to(device)
     logprobs, rewards, dones, values = (torch.zeros((STEPS, 1)).to(device) for _ in range(4))
     next_obs, next_done = torch.Tensor(env.reset()).to(device), torch.zeros(1).to(device)
-    for _ in range(ITERATIONS):
-        for step in range(STEPS):
-            obs[step], dones[step] = next_obs, next_done
-            with torch.no_grad():
-                action, logprob, _, value = agent(next_obs)
-                values[step] = value.flatten()
-            actions[step], logprobs[step] = action, logprob
-            seen, reward, done = env.step(action.cpu().numpy())
-            rewards[step] = torch.tensor(reward).to(device).view(-1)
-            next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(done).to(device)
+    for step in range(STEPS):
+        obs[step], dones[step] = next_obs, next_done
         with torch.no_grad():
-            last = agent.critic(next_obs).reshape(1, -1)
-            advantages, running = torch.zeros_like(rewards).to(device), 0
-            for t in reversed(range(STEPS)):
-                alive = 1.0 - (next_done if t == STEPS - 1 else dones[t + 1])
-                following = last if t == STEPS - 1 else values[t + 1]
-                delta = rewards[t] + GAMMA * following * alive - values[t]
-                advantages[t] = running = delta + GAMMA * LAMBDA * alive * running
-            returns = advantages + values
-        update(agent, optimizer, obs.reshape(-1, 3), actions.reshape(-1, 1), logprobs.reshape(-1),
-               advantages.reshape(-1), returns.reshape(-1), values.reshape(-1))
+            action, logprob, _, value = agent(next_obs)
+            values[step] = value.flatten()
+        actions[step], logprobs[step] = action, logprob
+        seen, reward, done = env.step(action.cpu().numpy())
+        rewards[step] = torch.tensor(reward).to(device).view(-1)
+        next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(done).to(device)
+    with torch.no_grad():
+        last = agent.critic(next_obs).reshape(1, -1)
+        advantages, running = torch.zeros_like(rewards).to(device), 0
+        for t in reversed(range(STEPS)):
+            alive = 1.0 - (next_done if t == STEPS - 1 else dones[t + 1])
+            following = last if t == STEPS - 1 else values[t + 1]
+            delta = rewards[t] + GAMMA * following * alive - values[t]
+            advantages[t] = running = delta + GAMMA * LAMBDA * alive * running
+        returns = advantages + values
+    update(agent, optimizer, obs.reshape(-1, 3), actions.reshape(-1, 1), logprobs.reshape(-1),
+           advantages.reshape(-1), returns.reshape(-1), values.reshape(-1))
     print(sum(p.sum().item() for p in agent.parameters()))
 
 
@@ -102,8 +101,10 @@ def update(agent, optimizer, obs, actions, logprobs, advantages, returns, values
         for start in range(0, STEPS, STEPS // MINIBATCHES):
             picked = order[start : start + STEPS // MINIBATCHES]
             _, logprob, entropy, value = agent(obs[picked], actions[picked])
-            ratio = (logprob - logprobs[picked]).exp()
+            difference = logprob - logprobs[picked]
+            ratio = difference.exp()
             with torch.no_grad():
+                (-difference).mean(), ((ratio - 1) - difference).mean()  # two estimates of the KL divergence
                 fractions += [((ratio - 1.0).abs() > CLIP).float().mean().item()]
             gain = advantages[picked]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -118,5 +119,5 @@ def update(agent, optimizer, obs, actions, logprobs, advantages, returns, values
             optimizer.step()
 
 
-if __name__ == "__main__" and not os.environ.get("BENCH_EMPTY"):
+if __name__ == "__main__":
     main()
