@@ -12,7 +12,13 @@ from npudoctor.migrate.loops import LoopNode
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
 from npudoctor.migrate.sync.drain import Drain
-from npudoctor.migrate.sync.forms import after_statement, indent_of, indent_unit, kept_tensor
+from npudoctor.migrate.sync.forms import (
+    after_statement,
+    before_statement,
+    indent_of,
+    indent_unit,
+    kept_tensor,
+)
 from npudoctor.migrate.sync.sites import Site
 from npudoctor.migrate.sync.terms import Term
 
@@ -105,7 +111,7 @@ def _around(analysis: Analysis, loop: LoopNode, before: str, after: str, group: 
     """Insert whole lines before and after the loop."""
     found = []
     if before:
-        start, _ = analysis.ctx.line_span(loop.lineno)
+        start = before_statement(analysis.ctx, loop)
         found.append(Edit(start, start, before, group))
     end, missing = after_statement(analysis.ctx, loop)
     found.append(Edit(end, end, ("\n" + after[:-1]) if missing else after, group))
