@@ -133,7 +133,10 @@ class Drains:
 
     def _judge(self, loop: LoopNode | None, group: tuple[Site, ...]) -> Drain:
         first = group[0]
-        params: dict[str, object] = {"name": first.name, "value": self._ctx.text(first.read.value)[:60]}
+        value = self._ctx.text(first.read.value)[:60]
+        atom = isinstance(first.read.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        params: dict[str, object] = {"name": first.name, "value": value, "sign": first.kind}
+        params["tensor"] = value if atom else f"({value})"
         term: Term | None = None
         refusal: Text | None = NOT_LOCAL
         if loop is not None:
