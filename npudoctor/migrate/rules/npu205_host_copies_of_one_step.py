@@ -15,7 +15,7 @@ from npudoctor.migrate.sync.words import SOURCE_COPY, by_heat, message
 
 _TITLE = by_heat(
     "{reads} copies to the host ({values}), each a transfer of its own, <when>",
-    "{reads} 次拷贝到主机（{values}），每次单独传输（<when>）",
+    "{reads} 次拷贝到主机（{values}），每次单独传输（<often>）",
 )
 _CAUSE = Text(
     "each copy drains the stream and pays the fixed cost of a transfer; the first one already waits for "

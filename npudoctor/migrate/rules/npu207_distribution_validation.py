@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Severity, Text, change
 from npudoctor.migrate.sync.analysis import analyse
-from npudoctor.migrate.sync.forms import after_statement, indent_of, indent_unit
+from npudoctor.migrate.sync.forms import after_statement, before_statement, indent_of, indent_unit
 from npudoctor.migrate.sync.hazards import torch_name
-from npudoctor.migrate.sync.lossname import free_name, naming
+from npudoctor.migrate.sync.lossname import free_name, naming, scalar
 from npudoctor.migrate.sync.validation import Construction, Place, constructions, places
 
 _SHARE = (
@@ -64,7 +64,7 @@ _CHECK = Message(
 )
 # Never one without the other: validation goes only together with the check of the same file.
 _GROUP = "validation"
-_ERROR = "the loss of this update is not finite: the policy has diverged or an input is invalid"
+_ERROR = "the loss is not finite: the policy diverged or an input is invalid"
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -135,11 +135,9 @@ def _finite_check(ctx: ModuleContext, place: Place) -> tuple[Edit, ...]:
     end, missing = after_statement(ctx, place.loop)
     unit = indent_unit(ctx, place.loop)
     names = [loss.name or free_name(ctx, loss.call) for loss in place.losses]
-    lines = (
-        f"{indent}if not {torch}.isfinite({' + '.join(names)}).all():\n"
-        f'{indent}{unit}raise ValueError("{_ERROR}")\n'
-    )
-    start, _ = ctx.line_span(place.loop.lineno)
+    checked = names[0] if len(names) == 1 else " + ".join(map(scalar, place.losses, names))
+    lines = f'{indent}if not {torch}.isfinite({checked}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
+    start = before_statement(ctx, place.loop)
     zeros = "".join(f"{indent}{name} = {torch}.zeros(())\n" for name in names)
     pairs = zip(place.losses, names)
     named = [part for loss, name in pairs if loss.name is None for part in naming(ctx, loss, name)]

@@ -31,6 +31,9 @@ _HOST_WORDS = re.compile(
 )
 
 
+TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding of their own
+
+
 class Analysis:
     """Loops, values, and the proofs and refusals of one module."""
 
@@ -61,10 +64,17 @@ class Analysis:
         taken: set[ast.AST] = {s.read.node for d in self.drains if d.refusal is None for s in d.sites}
         return Rows(self.ctx, self.values, self.devices, taken).find()
 
+    def told(self, row: Row) -> tuple[ScalarRead, ...]:
+        """The reads of a row that are told together: those that can be joined, or all of a long row."""
+        if row.joint:
+            return row.joint
+        maybe = tuple(r for r in row.reads if self.may_be_tensor(r))
+        return maybe if len(maybe) >= TELL_FROM else ()
+
     @functools.cached_property
     def _catalogue(self) -> Catalogue:
         claimed: set[ast.AST] = {s.read.node for d in self.drains for s in d.sites}
-        claimed |= {r.node for row in self.rows for r in row.joint}
+        claimed |= {r.node for row in self.rows for r in self.told(row)}
         return Catalogue(self.ctx, self.loops, self.values, claimed)
 
     @functools.cached_property

@@ -12,7 +12,13 @@ from npudoctor.migrate.loops import LoopNode
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
 from npudoctor.migrate.sync.drain import Drain
-from npudoctor.migrate.sync.forms import after_statement, indent_of, indent_unit, kept_tensor
+from npudoctor.migrate.sync.forms import (
+    after_statement,
+    before_statement,
+    indent_of,
+    indent_unit,
+    kept_tensor,
+)
 from npudoctor.migrate.sync.sites import Site
 from npudoctor.migrate.sync.terms import Term
 
@@ -71,23 +77,22 @@ class _Plan:
     @property
     def before(self) -> list[str]:
         """Lines before the loop."""
-        if not self._drain.is_sum:
-            return []
-        return [f"{name} = []" for name in (self.parts, self.factors) if name]
+        made = (self.parts, self.factors) if self._drain.is_sum else (self.factors,)
+        return [f"{name} = []" for name in made if name]
 
     def after(self, torch: str, unit: str) -> list[str]:
         """Lines after the loop."""
         read = f"{torch}.stack({self.parts}).tolist() if {self.parts} else []"
-        if not self._drain.is_sum:
-            return [f"{self.parts} = {read}"]
-        part = self._names.part
-        add = f"{unit}{self.target} {self._drain.kind} {self.addend}"
-        if not self.factors:
-            return [f"for {part} in {read}:", add]
+        part, first = self._names.part, f"{self.parts} = {read}"
         each = ", ".join(self.each)
         each = each if len(self.each) == 1 else f"({each})"
-        joint = f"for {part}, {each} in zip({self.parts}, {self.factors}):"
-        return [f"{self.parts} = {read}", joint, add]
+        turns = f"for {part}, {each} in zip({self.parts}, {self.factors})" if self.factors else ""
+        if not self._drain.is_sum:
+            again = turns or f"for {part} in {self.parts}"
+            calculated = [f"{self.parts} = [{self.addend} {again}]"] if self.addend != part else []
+            return [first, *calculated]
+        add = f"{unit}{self.target} {self._drain.kind} {self.addend}"
+        return [first, f"{turns}:", add] if turns else [f"for {part} in {read}:", add]
 
 
 def _addend(ctx: ModuleContext, term: Term, part: str, each: Sequence[str]) -> str | None:
@@ -106,7 +111,7 @@ def _around(analysis: Analysis, loop: LoopNode, before: str, after: str, group: 
     """Insert whole lines before and after the loop."""
     found = []
     if before:
-        start, _ = analysis.ctx.line_span(loop.lineno)
+        start = before_statement(analysis.ctx, loop)
         found.append(Edit(start, start, before, group))
     end, missing = after_statement(analysis.ctx, loop)
     found.append(Edit(end, end, ("\n" + after[:-1]) if missing else after, group))
@@ -146,7 +151,7 @@ def _collect(analysis: Analysis, site: Site, drain: Drain, plan: _Plan, group: s
     text = kept_tensor(ctx, read, clone, reshape)
     if text is None:
         return None
-    if not site.is_sum:
+    if not site.is_sum and (drain.term is None or drain.term.plain):
         start, end = ctx.span(read.node)
         return Edit(start, end, text, group)
     start, end = ctx.span(site.statement)

@@ -133,7 +133,10 @@ class Drains:
 
     def _judge(self, loop: LoopNode | None, group: tuple[Site, ...]) -> Drain:
         first = group[0]
-        params: dict[str, object] = {"name": first.name, "value": self._ctx.text(first.read.value)[:60]}
+        value = self._ctx.text(first.read.value)[:60]
+        atom = isinstance(first.read.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        params: dict[str, object] = {"name": first.name, "value": value, "sign": first.kind}
+        params["tensor"] = value if atom else f"({value})"
         term: Term | None = None
         refusal: Text | None = NOT_LOCAL
         if loop is not None:
@@ -216,7 +219,7 @@ class Drains:
         if any(s.read.form == "float" for s in group) and classes != {"float"}:
             return DTYPE  # float() of an integer tensor makes a float, tolist() an int
         if len(set().union(*(origins(self._ctx, s.read.value) for s in group))) > 1:
-            return hazards.DEVICES  # torch.stack() takes tensors of one device
+            return hazards.HOST_VALUES  # torch.stack() takes tensors of one device
         return None
 
     def value_of(self, site: Site) -> Value:
@@ -239,7 +242,7 @@ class Drains:
             if first.form == "entry":
                 harmless = targets.other_entry(self._ctx, use, first)
             else:
-                harmless = _is_length(self._ctx, use)
+                harmless = _is_length(self._ctx, use) or (first.is_sum and _asks_for_none(self._ctx, use))
             if id(use) in inside and not harmless:
                 return READ_INSIDE
         collecting = {id(s.statement) for s in group}
@@ -283,6 +286,14 @@ def _root(node: ast.expr) -> ast.expr:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node
+
+
+def _asks_for_none(ctx: ModuleContext, use: ast.Name) -> bool:
+    """`total is not None`: a sum that is not None stays so."""
+    above = ctx.parent(use)
+    if not isinstance(above, ast.Compare) or above.left is not use or len(above.ops) != 1:
+        return False
+    return isinstance(above.ops[0], (ast.Is, ast.IsNot)) and targets.is_none(above.comparators[0])
 
 
 def _is_length(ctx: ModuleContext, use: ast.Name) -> bool:

@@ -43,6 +43,10 @@ ASYNC = Text(
 )
 COMPILED = Text("the function is compiled or scripted", "该函数被编译或脚本化")
 DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
+HOST_VALUES = Text(
+    "some of the values are made on the host and others on the device, and one transfer takes only one kind",
+    "部分值在主机上生成、部分在设备上，一次传输只能处理其中一种",
+)
 NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
 
 CELLS = Text(

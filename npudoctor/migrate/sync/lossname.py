@@ -65,6 +65,13 @@ def _is_tensor(ctx: ModuleContext, node: ast.expr) -> bool:
     return path.startswith("torch.") or last in ops("method") or _A_LOSS.search(last) is not None
 
 
+def scalar(loss: Loss, name: str) -> str:
+    """The text of one element that stands for the loss, to be added to those of other losses."""
+    given = [*loss.call.args, *(k for k in loss.call.keywords if k.arg in ("gradient", None))]
+    whole = loss.name is None or (isinstance(loss.node, ast.Name) and (loss.node in given or not given))
+    return name if whole else f"{name}.mean()"
+
+
 def can_name(ctx: ModuleContext, loss: Loss) -> bool:
     """Whether the backward call is a statement of its own line, so that a line fits before it."""
     statement = ctx.parent(loss.call)

@@ -79,10 +79,10 @@ def sites(ctx: ModuleContext, loops: Loops) -> Iterator[Site]:
 
 def _direct(ctx: ModuleContext, read: ScalarRead, node: ast.expr) -> Site | None:
     statement = ctx.statement(node)
-    target = appended_to(statement, node)
-    if target is not None:
-        return Site(read, target, statement, LIST, node)
     whole = term_of(ctx, node)
+    target = appended_to(statement, whole)
+    if target is not None:
+        return Site(read, target, statement, LIST, whole)
     if isinstance(statement, ast.AugAssign) and statement.value is whole and is_target(statement.target):
         kind = {ast.Add: ADD, ast.Sub: SUBTRACT}.get(type(statement.op))
         return Site(read, statement.target, statement, kind, whole) if kind else None

@@ -23,9 +23,16 @@ SEEN = Text(
 
 def starts(value: ast.expr | None, is_sum: bool) -> bool:
     """Whether `value` is an empty list, or for a sum a number literal."""
+    if is_sum and isinstance(value, ast.IfExp):  # `0 if self.rnd else None`: nothing is added to None
+        return all(starts(v, True) or is_none(v) for v in (value.body, value.orelse))
     if is_sum:
         return isinstance(value, ast.Constant) and type(value.value) in (int, float)
     return isinstance(value, ast.List) and not value.elts
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether `node` is the literal None."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def entry_start(ctx: ModuleContext, before: list[ast.stmt], site: Site) -> Binding | None:

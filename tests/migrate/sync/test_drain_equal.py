@@ -65,6 +65,8 @@ VALUES = (
     "keep",
     "x.norm()",
     "x.median()",
+    "sum(F.mse_loss(q, x) for q in (p, x))",
+    "sum((x.mean() for _ in range(i)))",
 )
 COLLECT = (
     "xs.append({e}.item())",
@@ -73,6 +75,12 @@ COLLECT = (
     "xs.extend([{e}.item()])",
     "v = {e}.item()\nxs.append(v)",
     "ys.append({e}.item())",
+    "ys.append({e}.item() * x.numel() - i)",
+    "ys += [2 * {e}.item()]",
+    "xs.append({e}.item() / weight)",
+    "maybe += {e}.item()",
+    "if maybe is not None:\n    maybe += {e}.item()",
+    "if never is not None:\n    never -= {e}.item()",
     "acc += {e}.item()",
     "acc = acc + {e}.item()",
     "acc += float({e})",
@@ -103,6 +111,8 @@ WORK = (
     "keep = loss",
     "keep = x.mean()",
     "loss = x.mean() + loss.detach()",
+    "loss = data[0].mul(p).mean()\nloss.backward()",
+    "loss = sum(F.mse_loss(q, x) for q in (p, x))",
     "if loss.requires_grad:\n    opt.zero_grad()\n    loss.backward(retain_graph=True)\n    opt.step()",
     "buf[0] += 0.5",
     "buf.mul_(0.5)",
@@ -158,14 +168,15 @@ LOOPS = (
     "for i, d in enumerate(data[:2]):\n    for j in range(i):\n{nested}",
 )
 TAIL = """
-    out.append((xs, ys, acc, bcc, len(xs), [x * 2 for x in xs], sum(y for y in ys), stats))
+    out.append((xs, ys, acc, bcc, len(xs), [x * 2 for x in xs], sum(y for y in ys), stats, maybe, never))
     out.append((p, buf, np.mean(xs) if xs else None))
     return out
 """
 
 
 START = (
-    "weight, changing = 3.0, 1\nstats = {'a': []}\nstats['b'] = 0\nstats['c'] = 0.5\n"
+    "weight, changing = 3.0, 1\nmaybe = 0.0 if count else None\nnever = 0 if not count else None\n"
+    "stats = {'a': []}\nstats['b'] = 0\nstats['c'] = 0.5\n"
     "xs, ys = [], []\nacc, bcc = 0, 0.0"
 )
 
@@ -228,7 +239,7 @@ lively = st.builds(
     st.sampled_from(WORK[:6]),
     collect_of(tuple(f for f in COLLECT if f.startswith(("xs", "v"))), PROVED),
     collect_of(tuple(f for f in COLLECT if f.startswith("acc")), PROVED),
-    collect_of(tuple(f for f in COLLECT if f.startswith("bcc")), PROVED),
+    collect_of(tuple(f for f in COLLECT if f.startswith(("bcc", "ys", "if"))), PROVED),
     collect_of(tuple(f for f in COLLECT if f.startswith("stats")), PROVED),
     st.lists(st.sampled_from(WORK), max_size=2),
 )
