@@ -4,9 +4,9 @@
     python benchmarks/simulate.py --cleanrl CHECKOUT    # CleanRL's own ppo_continuous_action.py
     python benchmarks/simulate.py --script FILE --script-args "..."
 
-Sizes and operators of the kept program are the script's: one environment, 2,048 steps, 10 epochs of
-32 minibatches, two networks of 64; its environment is cheaper, so that its ratio is rather too
-high. A CHECKOUT is patched as benchmarks/evidence.toml says and makes 2,048 steps of Pendulum.
+Sizes, wrappers and operators of the kept program are the script's: one environment, 2,048 steps,
+10 epochs of 32 minibatches, two networks of 64; it does not log. A CHECKOUT is patched as
+benchmarks/evidence.toml says. Both make 2,048 steps of Pendulum.
 Another script chooses its device from the environment variable BENCH_DEVICE (`cpu` or `npu`).
 
 One process, one thread: plain, simulated, plain, simulated ... after a first pair that is not

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Distribution = Union[Gaussian, Categorical]
 Shapes = dict[str, tuple[int, ...]]
+Weights = dict[str, Tensor]
 
 
 class Policy(nn.Module):
@@ -67,16 +68,16 @@ class Policy(nn.Module):
             return np.stack([orthogonal(shape[1:], math.sqrt(2.0), rng) for _ in ("pi", "v")])
         return np.zeros(shape, np.float32)
 
-    def weights(self) -> dict[str, Tensor]:
+    def weights(self) -> Weights:
         """Views of theta by name; no copy."""
-        parts = self.theta.split(self.sizes)
-        return {name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts)}
+        parts = zip(self.shapes.items(), self.theta.split(self.sizes))
+        return {name: part.view(shape) if len(shape) > 1 else part for (name, shape), part in parts}
 
     def forward(self, s: Tensor) -> tuple[Distribution, Tensor]:
         """States (B, D) -> action distribution and V(s) (B,)."""
         return self.heads(s, self.weights())
 
-    def heads(self, x: Tensor, w: dict[str, Tensor]) -> tuple[Distribution, Tensor]:
+    def heads(self, x: Tensor, w: Weights) -> tuple[Distribution, Tensor]:
         """The two networks on their common input (B, D)."""
         x = x.expand(2, *x.shape)  # (2, B, D), no copy
         for i in range(1, self.hidden + 1):
@@ -88,19 +89,20 @@ class Policy(nn.Module):
 
     # What the rollout asks for. `state` (N, S) is the memory of a recurrent policy; here S = 0.
 
-    def act(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    def act(self, x: Tensor, state: Tensor, w: Weights) -> tuple[Tensor, Tensor]:
         """Act for N environments at once.
 
         Args:
             x: s | noise | keep, (N, D + K + 1); keep is 0 where a new episode has begun, else 1.
             state: (N, S).
+            w: `weights()`, cut once per rollout.
 
         Returns:
             a | log pi(a|s) | V(s), (N, K + 2) or (N, 1 + 2) for choices, and the new state. Packed both ways,
             so that a vector step costs one copy to the device and one copy back.
         """
         d, k = self.spec.obs_dim, self.spec.act_dim
-        pi, v = self(x[:, :d])
+        pi, v = self.heads(x[:, :d], w)
         return pack_action(pi, v, x[:, d : d + k]), state
 
     def value(self, s: Tensor, state: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""PPO in the shape of CleanRL's continuous-action script, on an environment made of arithmetic.
+"""PPO in the shape of CleanRL's continuous-action script: same sizes, wrappers and operators.
 
 One iteration; the device from BENCH_DEVICE. Written for benchmarks/simulate.py.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 
+import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
@@ -17,28 +18,13 @@ STEPS, EPOCHS, MINIBATCHES = 2048, 10, 32  # the script's own defaults
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
 
-class Pole:
-    """A noisy pendulum of three observations and one action; never terminates, truncates at 200."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = np.random.default_rng(seed)
-        self.reset()
-
-    def reset(self) -> np.ndarray:
-        self.angle, self.speed, self.time = self.random.uniform(-3, 3), 0.0, 0
-        return self.observe()
-
-    def observe(self) -> np.ndarray:
-        return np.array([[np.cos(self.angle), np.sin(self.angle), self.speed]], dtype=np.float32)
-
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        push = float(np.clip(action[0, 0], -2, 2))
-        self.speed += (15 * np.sin(self.angle) + 3 * push) * 0.05
-        self.angle, self.time = self.angle + self.speed * 0.05, self.time + 1
-        reward = -(self.angle**2 + 0.1 * self.speed**2 + 0.001 * push**2)
-        done = self.time >= 200
-        observation = self.reset() if done else self.observe()
-        return observation, np.array([reward]), np.array([done])
+def make_env() -> gym.Env:
+    """Pendulum under the wrappers that such scripts use."""
+    env = gym.wrappers.FlattenObservation(gym.make("Pendulum-v1"))
+    env = gym.wrappers.ClipAction(gym.wrappers.RecordEpisodeStatistics(env))
+    env = gym.wrappers.NormalizeObservation(env)
+    env = gym.wrappers.TransformObservation(env, lambda x: np.clip(x, -10, 10), env.observation_space)
+    return gym.wrappers.TransformReward(gym.wrappers.NormalizeReward(env), lambda r: np.clip(r, -10, 10))
 
 
 class Agent(nn.Module):
@@ -64,21 +50,21 @@ def main() -> None:
     np.random.seed(1)
     torch.manual_seed(1)
     device = torch.device(os.environ.get("BENCH_DEVICE", "cpu"))
-    env, agent = Pole(1), Agent().to(device)
+    env, agent = gym.vector.SyncVectorEnv([make_env]), Agent().to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=3e-4, eps=1e-5)
     obs = torch.zeros((STEPS, 1, 3)).to(device)
     actions = torch.zeros((STEPS, 1, 1)).to(device)
     logprobs, rewards, dones, values = (torch.zeros((STEPS, 1)).to(device) for _ in range(4))
-    next_obs, next_done = torch.Tensor(env.reset()).to(device), torch.zeros(1).to(device)
+    next_obs, next_done = torch.Tensor(env.reset(seed=1)[0]).to(device), torch.zeros(1).to(device)
     for step in range(STEPS):
         obs[step], dones[step] = next_obs, next_done
         with torch.no_grad():
             action, logprob, _, value = agent(next_obs)
             values[step] = value.flatten()
         actions[step], logprobs[step] = action, logprob
-        seen, reward, done = env.step(action.cpu().numpy())
+        seen, reward, ended, cut, _ = env.step(action.cpu().numpy())
         rewards[step] = torch.tensor(reward).to(device).view(-1)
-        next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(done).to(device)
+        next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(ended | cut).to(device)
     with torch.no_grad():
         last = agent.critic(next_obs).reshape(1, -1)
         advantages, running = torch.zeros_like(rewards).to(device), 0
