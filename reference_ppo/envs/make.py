@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import gymnasium as gym
@@ -54,11 +54,17 @@ class Spec:
             return a[:, 0].astype(np.int64) + self.start
         if squash:
             a = np.tanh(a)
+        bounded, low, half = self.bounds
+        inside = low + (np.clip(a, -1.0, 1.0) + 1) * half
+        return inside if bounded is None else np.where(bounded, inside, a)
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.bool_] | None, NDArray[np.float32], NDArray[np.float32]]:
+        """Which dimensions are bounded (K,), None if all are; low and half the width of these."""
         bounded = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(bounded, self.low, -1), np.where(bounded, self.high, 1)
-        return np.where(bounded, low + (np.clip(a, -1.0, 1.0) + 1) * (0.5 * (high - low)), a).astype(
-            np.float32
-        )
+        half = 0.5 * (high - low)
+        return None if bounded.all() else bounded, low.astype(np.float32), half.astype(np.float32)
 
 
 def spec_of(envs: gym.vector.VectorEnv) -> Spec:
