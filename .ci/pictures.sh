@@ -25,14 +25,17 @@ if want simulate || want profile || want export || want report; then
     (cd "$work" && NPUDOCTOR_NO_STATE=1 "$python" -m npudoctor migrate -q cuda_ppo || [ $? -eq 1 ])
 fi
 draw simulate "$work/cuda_ppo" simulate train.py --total-steps 2048 --device npu
-draw profile "$work/cuda_ppo" profile train.py --device cpu --total-steps 200000
+if want profile; then
+    (cd "$work/cuda_ppo" && NPUDOCTOR_NO_STATE=1 "$python" -m npudoctor simulate -q --trace trace.json train.py --total-steps 2048 --device npu >/dev/null 2>&1)
+fi
+draw profile "$work/cuda_ppo" profile trace.json
 if want export; then
     (cd "$work" && "$python" -m reference_ppo --total-steps 61440 --seed 1 --checkpoint policy.pt --quiet)
     draw export "$work" export policy.pt -o policy.onnx --soc Ascend910B3 --bench
 fi
 if want report; then
     export XDG_STATE_HOME=$work/state
-    cd "$here" && "$python" -m npudoctor check -q --replay fixtures/machines/910b-host-ok.json || [ $? -eq 1 ]
+    cd "$here" && "$python" -m npudoctor check -q || [ $? -eq 1 ]
     cd "$work" && "$python" -m npudoctor migrate -q --check cuda_ppo || [ $? -eq 1 ]
     cd "$work/cuda_ppo" && "$python" -m npudoctor simulate --json train.py --total-steps 512 --device npu >/dev/null 2>&1 || [ $? -eq 1 ]
     draw report "$work" + report

@@ -14,6 +14,16 @@ _NO_TRACE = Text(
     "{script} ended (exit code {code}) before a trace could be recorded",
     "{script} 在记录到 trace 之前就结束了（退出码 {code}）",
 )
+_FAILED = Text(
+    "{script} failed (exit code {code}) before a trace could be recorded; its own message is above",
+    "{script} 在记录到 trace 之前就出错退出（退出码 {code}）；其自身的报错见上文",
+)
+_SIMULATE = Text(
+    "mend it first. Where it only lacks an NPU or torch_npu, its simulated timeline can be judged: "
+    "npudoctor simulate --trace trace.json {script}, then npudoctor profile trace.json",
+    "请先修正。若只是缺少 NPU 或 torch_npu，可改为分析模拟的时间线："
+    "npudoctor simulate --trace trace.json {script}，然后 npudoctor profile trace.json",
+)
 _NO_SCRIPT = Text("there is no script {script}", "没有脚本 {script}")
 _SHORTER = Text(
     "run it for longer, or lower --warmup (now {warmup} s); 0 records from the start",
@@ -73,5 +83,6 @@ def record(
     # The script's own output is not our result: it goes to standard error, in order.
     code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
     if not trace.exists() or not trace.stat().st_size:
-        raise UserError(_NO_TRACE, _SHORTER, {"script": target, "code": code, "warmup": warmup_s})
+        why, hint = (_FAILED, _SIMULATE) if code else (_NO_TRACE, _SHORTER)
+        raise UserError(why, hint, {"script": target, "code": code, "warmup": warmup_s})
     return code
