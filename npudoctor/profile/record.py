@@ -54,35 +54,25 @@ def record(
     """
     if not module and not Path(target).is_file():
         raise UserError(_NO_SCRIPT, params={"script": target})
-    probe = subprocess.run(
-        [python, "-c", "import torch"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=300,
-    )
-    if probe.returncode:
-        reason = (probe.stderr.strip().splitlines() or ["?"])[-1]
-        raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": reason})
-    command = [
-        python,
-        "-m",
-        "npudoctor.profile.recorder",
-        "--trace",
-        str(trace),
-        "--warmup",
-        str(warmup_s),
-        "--duration",
-        str(duration_s),
-        *(["--module"] if module else []),
-        *(["--keep-running"] if keep_running else []),
-        target,
-        *args,
-    ]
+    _require_torch(python)
+    command = [python, "-m", "npudoctor.profile.recorder", "--trace", str(trace)]
+    command += ["--warmup", str(warmup_s), "--duration", str(duration_s)]
+    command += ["--module"] if module else []
+    command += ["--keep-running"] if keep_running else []
+    command += [target, *args]
     # The script's own output is not our result: it goes to standard error, in order.
     code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
     if not trace.exists() or not trace.stat().st_size:
         why, hint = (_FAILED, _SIMULATE) if code else (_NO_TRACE, _SHORTER)
         raise UserError(why, hint, {"script": target, "code": code, "warmup": warmup_s})
     return code
+
+
+def _require_torch(python: str) -> None:
+    words = [python, "-c", "import torch"]
+    probe = subprocess.run(
+        words, capture_output=True, text=True, errors="replace", check=False, timeout=300
+    )
+    if probe.returncode:
+        reason = (probe.stderr.strip().splitlines() or ["?"])[-1]
+        raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": reason})

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from npudoctor.core.report import Report
     from npudoctor.session import Session
 
-FORMATS = ("text", "json", "sarif", "github", "html")
 _SHOWN_PLACES = 5
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)

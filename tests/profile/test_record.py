@@ -108,7 +108,7 @@ def test_script_that_ends_early_says_so(run_cli, tmp_path: Path) -> None:
 
 def test_script_that_fails_is_not_told_to_run_longer(run_cli, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_module_at_all\n")
-    result = run_cli("profile", "--warmup", "0", "broken.py", cwd=tmp_path)
+    result = run_cli("profile", "broken.py", cwd=tmp_path)
     assert result.returncode == 2
     assert "no_such_module_at_all" in result.stderr
     assert "broken.py failed (exit code 1)" in result.stderr
