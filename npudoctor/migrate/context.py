@@ -129,6 +129,14 @@ class ModuleContext:
         """Every node of these exact types, in source order within each type."""
         return [cast("N", n) for t in types for n in self.names.by_type.get(t, ())]
 
+    def within(self, owner: ast.AST, *types: type[N]) -> list[N]:
+        """Every node of these exact types that is `owner` or a part of it, in source order per type."""
+        return [n for t in types for n in self.names.order.within(owner, t)]
+
+    def inside(self, node: ast.AST, owner: ast.AST) -> bool:
+        """Whether `node` is `owner` or a part of it."""
+        return self.names.order.inside(node, owner)
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds `node`, None for the module."""
         return self.names.parents.get(node)

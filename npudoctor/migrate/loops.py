@@ -44,10 +44,10 @@ class Heat(enum.Enum):
     EPOCH = "epoch"
     ONCE = "once"
 
-    @property
-    def rank(self) -> int:
-        """0 is the hottest."""
-        return list(Heat).index(self)
+    rank: int
+
+    def __init__(self, _: str) -> None:
+        self.rank = len(self.__class__.__members__)  # 0 is the hottest
 
 
 def hotter(*heats: Heat) -> Heat:
@@ -200,7 +200,7 @@ def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
         if (
             isinstance(above, ast.If)
             and child in above.body
-            and any(isinstance(n, ast.Mod) for n in ast.walk(above.test))
+            and any(isinstance(n.op, ast.Mod) for n in ctx.within(above.test, ast.BinOp))
         ):
             return True
         child = above

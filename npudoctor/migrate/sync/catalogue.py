@@ -187,20 +187,17 @@ class Catalogue:
 
     def invariant_in(self, read: Read) -> ast.AST | None:
         """The loop in which the value read never changes by name, if there is one."""
-        names = {n.id for n in ast.walk(read.value) if isinstance(n, ast.Name)}
-        calls = any(
-            isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value)
-        )
-        loop = self._ctx.enclosing_loop(read.node)
+        ctx = self._ctx
+        names = {n.id for n in ctx.within(read.value, ast.Name)}
+        calls = any(not isinstance(n.func, ast.Attribute) for n in ctx.within(read.value, ast.Call))
+        loop = ctx.enclosing_loop(read.node)
         if loop is None or not names or calls:
             return None
-        bound = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        bound = {n.id for n in ctx.within(loop, ast.Name) if not isinstance(n.ctx, ast.Load)}
         written = {
             n.value.id
-            for n in ast.walk(loop)
-            if isinstance(n, ast.Subscript)
-            and isinstance(n.value, ast.Name)
-            and not isinstance(n.ctx, ast.Load)
+            for n in ctx.within(loop, ast.Subscript)
+            if isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
 

@@ -119,11 +119,8 @@ class Rows:
                     and self._is_plain(read.value)
                 ):
                     able.append(read)
-            rebound |= {
-                n.id
-                for n in ast.walk(statement)
-                if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-            }
+            names = self._ctx.within(statement, ast.Name)
+            rebound |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
         return Row(run[0], tuple(every), self._joint(run[0], able))
 
     def _is_plain(self, name: ast.Name) -> bool:

@@ -89,7 +89,7 @@ class Values:
             return UNKNOWN
         value = self._infer(node, depth + 1)
         if not self._cycle or depth == 0:  # inside a cycle the answer rests on an assumption
-            self._cache[node] = replace(value, bottom=False)
+            self._cache[node] = replace(value, bottom=False) if value.bottom else value
         return value
 
     def _infer(self, node: ast.expr, depth: int) -> Value:
