@@ -126,16 +126,22 @@ class _Run:
         self.applied: list[tuple[Rule, Change, tuple[int, int], tuple[Edit, ...]]] = []
 
     def result(self) -> FileResult:
-        ctx = ModuleContext(self.first, self.path, self.settings, self.project)
+        original = ctx = ModuleContext(self.first, self.path, self.settings, self.project)
         if is_dual(ctx):
             self.rules = [r for r in self.rules if r.also_dual]
-        for _ in range(self.settings.max_rounds):
-            proposed = self._propose(ctx)
-            chosen = self._choose(ctx, proposed)
-            if not chosen:
-                return self._finish(ctx, proposed)
-            new = self._apply(ctx.source, chosen)
-            ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
+        try:
+            for _ in range(self.settings.max_rounds):
+                proposed = self._propose(ctx)
+                chosen = self._choose(ctx, proposed)
+                if not chosen:
+                    return self._finish(ctx, proposed)
+                new = self._apply(ctx.source, chosen)
+                if ctx is not original:
+                    ctx.memo.clear()
+                ctx = ModuleContext(new, self.path, self.settings, self.project, original)
+        finally:  # what was worked out points back at its context: without it, memory is freed at once
+            ctx.memo.clear()
+            original.memo.clear()
         reason = f"not stable after {self.settings.max_rounds} rounds"
         return problem(self.first, self.path, UNSTABLE, reason)
 
