@@ -132,11 +132,16 @@ class ModuleContext:
 
     def nodes(self, *types: type[N]) -> list[N]:
         """Every node of these exact types, in source order within each type."""
+        if len(types) == 1:
+            return cast("list[N]", [*self.names.by_type.get(types[0], ())])
         return [cast("N", n) for t in types for n in self.names.by_type.get(t, ())]
 
     def within(self, owner: ast.AST, *types: type[N]) -> list[N]:
         """Every node of these exact types that is `owner` or a part of it, in source order per type."""
-        return [n for t in types for n in self.names.order.within(owner, t)]
+        order = self.names.order
+        if len(types) == 1:
+            return order.within(owner, types[0])
+        return [n for t in types for n in order.within(owner, t)]
 
     def inside(self, node: ast.AST, owner: ast.AST) -> bool:
         """Whether `node` is `owner` or a part of it."""

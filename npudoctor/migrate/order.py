@@ -39,12 +39,14 @@ class Order:
         first = self._number[owner]
         return first <= self._number[node] <= self._last[first]
 
-    def within(self, owner: ast.AST, kind: type[N]) -> Sequence[N]:
+    def within(self, owner: ast.AST, kind: type[N]) -> list[N]:
         """The nodes of this exact type that are `owner` or a part of it, in source order."""
-        every = self._by_type.get(kind, ())
+        every = self._by_type.get(kind)
+        if every is None:
+            return []
         numbers = self._numbers.get(kind)
         if numbers is None:
             numbers = self._numbers[kind] = [self._number[node] for node in every]
         first = self._number[owner]
         start = bisect.bisect_left(numbers, first)
-        return cast("Sequence[N]", every[start : bisect.bisect_right(numbers, self._last[first], start)])
+        return cast("list[N]", [*every[start : bisect.bisect_right(numbers, self._last[first], start)]])

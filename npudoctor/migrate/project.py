@@ -80,6 +80,7 @@ def collect_facts(text: str, path: str) -> dict[str, Any]:
     try:
         ctx = ModuleContext(text, path)
         found.update({f.name: f.summarise(ctx) for f in wanted})
+        ctx.memo.clear()  # what points back at the context
         keep(ctx.syntax)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found

@@ -7,6 +7,7 @@ Nothing is written here.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -21,10 +22,10 @@ from npudoctor.core.finding import Finding, Safety
 from npudoctor.migrate import engine, filetypes, parsed
 from npudoctor.migrate.engine import FileResult, Outcome
 from npudoctor.migrate.journal import sha256
-from npudoctor.migrate.lang import Language, languages
+from npudoctor.migrate.lang import Language, languages, python
 from npudoctor.migrate.pool import Advance, Workers
 from npudoctor.migrate.problems import problem
-from npudoctor.migrate.project import ProjectIndex
+from npudoctor.migrate.project import ProjectIndex, collect_facts
 from npudoctor.migrate.settings import Settings
 from npudoctor.migrate.source import SourceError
 from npudoctor.migrate.walk import Entry, Tree, shown
@@ -37,6 +38,25 @@ _GENERATED = re.compile(
     rb"^[ \t]*(?:#|//|;|\*)(?=.*(?:\bdo not edit\b|@generated\b|\bauto-?generated\b)).*$",
     re.IGNORECASE | re.MULTILINE,
 )
+
+# Takes the paths through the rules that load something: see `_prepare`.
+_SAMPLE = """\
+import numpy as np
+import torch
+from torch.distributions import Normal
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+for step in range(8):
+    action = Normal(torch.zeros(1, device=device), 1.0).sample()
+    obs, reward, done, info = env.step(action.cpu().numpy())
+    rewards[step] = torch.tensor(reward).to(device)
+for epoch in range(4):
+    index = np.arange(8)[0:4]
+    loss = (rewards[index] - values[index]).mean()
+    loss.backward()
+    losses.append(loss.item())
+    print(loss.item(), epoch)
+"""
 
 
 @dataclass(frozen=True)
@@ -122,7 +142,7 @@ def migrate_tree(
     indexed = [e for e in entries if known[e.kind].indexed]
     workers = max(1, min(jobs or usable_cores(), len(entries)))
     job = Job(tree.root, config, settings, keep=KEPT_CHARACTERS // workers)
-    engine.all_rules()  # before the fork, once for all workers
+    _prepare()
     with Workers(workers) as pool:
         facts = pool.run(_index, indexed, job, advance, lambda entry, why: {})
         advance(len(entries) - len(indexed))
@@ -135,6 +155,14 @@ def migrate_tree(
     by_kind = dict(Counter(e.kind for e in tree.entries))
     ordered = tuple(sorted(files, key=lambda f: f.entry.path))
     return TreeOutcome(tree, ordered, len(entries), by_kind, time.monotonic() - started)
+
+
+@functools.cache
+def _prepare() -> None:
+    """Load what every worker needs (rules, tables, patterns) once, before they are forked off."""
+    facts = collect_facts(_SAMPLE, "sample.py")
+    engine.migrate_source(_SAMPLE, "sample.py", project=ProjectIndex({"sample.py": facts}))
+    python.trigger()
 
 
 def usable_cores() -> int:

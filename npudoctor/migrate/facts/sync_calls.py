@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import COMMON, Heat, Loops, callee_name, hotter, throttled
+from npudoctor.migrate.loops import COMMON, Heat, callee_name, hotter, loops_of, throttled
 from npudoctor.migrate.project import Fact
 from npudoctor.migrate.sync.lookalikes import own_lookalikes
 
@@ -36,7 +36,7 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
     """The calls of one module; None when it defines nothing and calls nothing in a loop."""
     import ast
 
-    loops = Loops(ctx)
+    loops = loops_of(ctx)
     hot = {n: h.value for n, h in loops.call_sites().items() if n not in COMMON}
     calls: dict[str, set[str]] = {}
     for call in ctx.nodes(ast.Call):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops, throttled
-from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_read
+from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_reads
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
@@ -73,8 +73,9 @@ class Catalogue:
     # -- what reads ----------------------------------------------------------------------
 
     def _candidates(self) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+        reads = scalar_reads(self._ctx)
         for call in self._ctx.nodes(ast.Call):
-            read = scalar_read(self._ctx, call)
+            read = reads.get(call)
             if read is not None:
                 if self._reads_tensor(read):
                     yield call, read.value, "scalar"
@@ -103,9 +104,9 @@ class Catalogue:
     def _is_array_read(self, call: ast.Call) -> bool:
         """The outermost call of `.cpu()`, `.cpu().numpy()`, `.detach().numpy()` or `.tolist()`."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or self._ctx.qualified_name(func) is not None:
+        if not isinstance(func, ast.Attribute) or func.attr not in ("cpu", "numpy", "tolist"):
             return False
-        if func.attr not in ("cpu", "numpy", "tolist") or self._read_again(call):
+        if self._ctx.qualified_name(func) is not None or self._read_again(call):
             return False
         names = list(_chain(call))
         if "cpu" in names:

@@ -18,7 +18,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.loops import LOOPS, Heat, LoopNode, Loops
 from npudoctor.migrate.names import FUNCTIONS, Scope
 from npudoctor.migrate.sync import hazards
-from npudoctor.migrate.sync.forms import ScalarRead, scalar_read
+from npudoctor.migrate.sync.forms import ScalarRead, scalar_reads
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.values import Value, Values
 
@@ -101,9 +101,8 @@ class Drains:
     # -- recognising ---------------------------------------------------------------------
 
     def _sites(self) -> Iterator[Site]:
-        for node in self._ctx.nodes(ast.Call):
-            read = scalar_read(self._ctx, node)
-            if read is None or read.form in ("int", "bool") or self._loops.lexical(node) is Heat.ONCE:
+        for node, read in scalar_reads(self._ctx).items():
+            if read.form in ("int", "bool") or self._loops.lexical(node) is Heat.ONCE:
                 continue
             above = self._ctx.parent(node)
             site = self._direct(read, node, above)

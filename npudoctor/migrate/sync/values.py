@@ -74,7 +74,6 @@ class Values:
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
         self._unsure = lookalikes(ctx)
-        self.odd_types = _ODD_TYPES.search(ctx.source) is not None
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""
@@ -302,6 +301,11 @@ class Values:
                 above = self._ctx.parent(node)
                 found.append(above.value if isinstance(above, ast.Assign) else None)
         return found
+
+    @functools.cached_property
+    def odd_types(self) -> bool:
+        """Whether the module uses types that change the numbers of their neighbours when stacked."""
+        return _ODD_TYPES.search(self._ctx.source) is not None
 
     @functools.cached_property
     def stores(self) -> dict[str, list[ast.Attribute]]:
