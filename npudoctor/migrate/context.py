@@ -237,4 +237,3 @@ class ModuleContext:
     def imports_torch(self) -> bool:
         """Whether any import of the module names torch or something inside it."""
         return "torch" in self.imported_roots
-

@@ -79,3 +79,25 @@ def _alive(pid: int) -> bool:
             return stream.read().split()[2] != "Z"
     except OSError:
         return False
+
+
+def test_an_interrupt_ends_workers_in_the_middle_of_a_file() -> None:
+    code = (
+        "import os, time\n"
+        "from npudoctor.migrate.pool import Workers\n"
+        "from npudoctor.migrate.walk import Entry\n"
+        "def slow(entry, job):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(60)\n"
+        "with Workers(1) as pool:\n"
+        "    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    worker = int(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)  # not the minute that the file would take
+    assert "KeyboardInterrupt" in errors
+    assert not _alive(worker)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.project import ProjectIndex
 
+
 @dataclass(frozen=True)
 class SyncCalls:
     """Calls of one module.
