@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +34,22 @@ def numbers() -> np.ndarray:
     return np.random.default_rng(1).normal(4, 2, (8, 3)).astype(np.float32)
 
 
+def threads() -> int:
+    """Threads of this process, also those that Python did not start."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def threads_end(number: int) -> bool:
+    """Whether no more than `number` are left, after at most ten seconds."""
+    end = time.monotonic() + 10
+    while threads() > number and time.monotonic() < end:
+        time.sleep(0.01)
+    return threads() <= number
+
+
 def main() -> None:
     torch.set_num_threads(1)
+    before = threads()
     world = World.join(torch.device("cpu"))
     policy, data = problem()
     half = data[world.rank * ROWS // 2 : (world.rank + 1) * ROWS // 2]
@@ -55,6 +71,8 @@ def main() -> None:
     torch.save(result, Path(sys.argv[1]) / f"{world.rank}.pt")
     world.finish()
     world.leave()
+    # A thread of the group that is left aborts the process when the interpreter ends.
+    assert threads_end(before), (before, threads())
 
 
 if __name__ == "__main__":
