@@ -16,9 +16,8 @@ from npudoctor.migrate.writer import Refusal
 _EXISTS = Text("{path} exists and is not an empty folder", "{path} 已存在且不是空文件夹")
 _EXISTS_HINT = Text("name a folder that does not exist yet", "请指定一个尚不存在的文件夹")
 _NO_WRITE = Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}")
-_SINGLE = Text(
-    "--output needs a folder as PATH, not a single file", "使用 --output 时 PATH 必须是文件夹，不能是单个文件"
-)
+_SINGLE = Text("--output needs a folder as PATH, not a single file",
+               "使用 --output 时 PATH 必须是文件夹，不能是单个文件")
 
 
 def write(outcome: TreeOutcome, target: Path) -> tuple[Refusal, ...]:

@@ -39,7 +39,9 @@ _FOREIGN = Text(
     "{path} 不是 npudoctor 创建的文件夹；未做任何更改",
 )
 _FOREIGN_HINT = Text("move it away and run again", "请将其移走后重新运行")
-_BUSY = Text("another npudoctor migration is working on {path}", "另一个 npudoctor 迁移正在处理 {path}")
+_BUSY = Text(
+    "another npudoctor migration is working on {path}", "另一个 npudoctor 迁移正在处理 {path}"
+)
 _NO_WRITE = Text(
     "cannot write the backup in {path}: {reason}; nothing was changed",
     "无法在 {path} 中写入备份：{reason}；未做任何更改",

@@ -102,7 +102,7 @@ def _refuse_binary(data: bytes) -> None:
 
 def _decode(data: bytes, encoding: str) -> Source:
     bom = data.startswith(codecs.BOM_UTF8)
-    body = data[len(codecs.BOM_UTF8) :] if bom else data
+    body = data[len(codecs.BOM_UTF8):] if bom else data
     if encoding.lower() == "utf-8-sig":
         encoding = "utf-8"
     if encoding.lower().replace("-", "_") in {name.replace("-", "_") for name in _REFUSED}:

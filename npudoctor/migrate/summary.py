@@ -32,18 +32,12 @@ _NOTHING = Text("nothing to migrate: no CUDA idiom was found", "无需迁移：�
 _LEFT_ONLY = Text(
     "no file changed; {left} items are left for you", "没有文件被修改；还有 {left} 项需要人工处理"
 )
-_DONE = Text(
-    "{files} files migrated, {edits} edits; nothing is left for you",
-    "已迁移 {files} 个文件，共 {edits} 处修改；没有需要人工处理的项目",
-)
-_DONE_LEFT = Text(
-    "{files} files migrated, {edits} edits; {left} items are left for you",
-    "已迁移 {files} 个文件，共 {edits} 处修改；还有 {left} 项需要人工处理",
-)
-_WOULD = Text(
-    "{files} files would change, {edits} edits; {left} items would be left for you",
-    "将修改 {files} 个文件，共 {edits} 处；还有 {left} 项需要人工处理",
-)
+_DONE = Text("{files} files migrated, {edits} edits; nothing is left for you",
+             "已迁移 {files} 个文件，共 {edits} 处修改；没有需要人工处理的项目")
+_DONE_LEFT = Text("{files} files migrated, {edits} edits; {left} items are left for you",
+                  "已迁移 {files} 个文件，共 {edits} 处修改；还有 {left} 项需要人工处理")
+_WOULD = Text("{files} files would change, {edits} edits; {left} items would be left for you",
+              "将修改 {files} 个文件，共 {edits} 处；还有 {left} 项需要人工处理")
 _NEXT_UNDO = Text(
     "'npudoctor migrate --undo {path}' takes every byte back; then run 'npudoctor simulate' on your script",
     "“npudoctor migrate --undo {path}”可恢复每一个字节；随后可对训练脚本运行“npudoctor simulate”",
@@ -87,10 +81,7 @@ def report_of(outcome: TreeOutcome, changes: Changes, intent: Intent) -> Report:
     manual = [item.finding for item in changes.left if item.finding.severity is not Severity.NOTE]
     edits = sum((Counter(file.edits) for file in changes.files), Counter())
     params = {
-        "files": len(changes.files),
-        "edits": sum(edits.values()),
-        "left": len(manual),
-        "path": intent.path,
+        "files": len(changes.files), "edits": sum(edits.values()), "left": len(manual), "path": intent.path,
     }
     if intent.written:
         code = Exit.FINDINGS if manual else Exit.OK
@@ -192,14 +183,9 @@ def _texts(file: FileOutcome) -> FileChange:
 
 def _item(outcome: Outcome, lines: LineStarts | None) -> Item:
     safety = outcome.safety if outcome.edits or outcome.applied else Safety.MANUAL
-    edits = (
-        tuple(
-            Insertion(_place(outcome.finding, lines, edit.start, edit.end), edit.text)
-            for edit in outcome.edits
-        )
-        if lines is not None
-        else ()
-    )
+    edits = tuple(
+        Insertion(_place(outcome.finding, lines, edit.start, edit.end), edit.text) for edit in outcome.edits
+    ) if lines is not None else ()
     return Item(outcome.finding, outcome.applied, safety, outcome.line, edits)
 
 

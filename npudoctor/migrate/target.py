@@ -17,7 +17,9 @@ from npudoctor.migrate import filetypes
 from npudoctor.migrate.settings import DEFAULT_TORCH_NPU, Settings
 from npudoctor.migrate.walk import Tree, shown
 
-_NOT_A_VERSION = Text("'{version}' is not a version of torch_npu", "“{version}”不是 torch_npu 的版本号")
+_NOT_A_VERSION = Text(
+    "'{version}' is not a version of torch_npu", "“{version}”不是 torch_npu 的版本号"
+)
 _HINT = Text(
     "write it as the package index does, for example {known}", "请按软件包索引的写法填写，例如 {known}"
 )

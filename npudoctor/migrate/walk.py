@@ -20,35 +20,26 @@ from npudoctor.migrate import filetypes
 
 STATE_FOLDER = ".npudoctor"
 NEVER = frozenset({".git", ".hg", ".svn", STATE_FOLDER})
-INSTALLED_OR_BUILT = frozenset(
-    {
-        "__pycache__",
-        "__pypackages__",
-        ".eggs",
-        ".ipynb_checkpoints",
-        ".mypy_cache",
-        ".nox",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        ".venv",
-        "_build",
-        "build",
-        "dist",
-        "node_modules",
-        "site-packages",
-        "venv",
-    }
-)
+INSTALLED_OR_BUILT = frozenset({
+    "__pycache__", "__pypackages__", ".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache",
+    ".ruff_cache", ".tox", ".venv", "_build", "build", "dist", "node_modules", "site-packages", "venv",
+})
 MAX_IGNORE_FILE = 1 << 20
 
 _NO_PATH = Text("{path} does not exist", "{path} 不存在")
 _NO_ACCESS = Text("cannot read {path}: {reason}", "无法读取 {path}：{reason}")
-_NOT_A_FILE = Text("{path} is neither a folder nor a regular file", "{path} 既不是文件夹，也不是普通文件")
-_NO_KIND = Text("{path} is not a file that npudoctor can migrate", "{path} 不是 npudoctor 能够迁移的文件")
-_OURS = Text("{path} is part of npudoctor's own backup", "{path} 属于 npudoctor 自己的备份")
+_NOT_A_FILE = Text(
+    "{path} is neither a folder nor a regular file", "{path} 既不是文件夹，也不是普通文件"
+)
+_NO_KIND = Text(
+    "{path} is not a file that npudoctor can migrate", "{path} 不是 npudoctor 能够迁移的文件"
+)
+_OURS = Text(
+    "{path} is part of npudoctor's own backup", "{path} 属于 npudoctor 自己的备份"
+)
 _KINDS = Text(
-    "it takes Python files, notebooks, shell scripts, Dockerfiles, requirements and YAML/TOML/JSON/INI files",
+    "it takes Python files, notebooks, shell scripts, Dockerfiles, requirements and "
+    "YAML/TOML/JSON/INI files",
     "支持 Python 文件、Notebook、shell 脚本、Dockerfile、requirements 以及 YAML/TOML/JSON/INI 文件",
 )
 
@@ -198,7 +189,9 @@ class _Walker:
             return None
         return bool(reason) or only_included
 
-    def _file(self, path: str, item: os.DirEntry[str], specs: tuple[_Spec, ...], only_included: bool) -> None:
+    def _file(
+        self, path: str, item: os.DirEntry[str], specs: tuple[_Spec, ...], only_included: bool
+    ) -> None:
         full = os.path.join(self.root, path)
         regular = item.is_file(follow_symlinks=False)
         kind = filetypes.classify(path, lambda: _head(Path(full)) if regular else b"")
