@@ -15,7 +15,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.apitable import Api
 from npudoctor.migrate.apitable import lookup as lookup_api
 from npudoctor.migrate.calls import argument, has_spread, is_true, keyword_of, string_of
-from npudoctor.migrate.compare import carrier, is_device, is_fed, other_side, other_side_of
+from npudoctor.migrate.compare import carrier, is_device, is_fed, lists_both, other_side, other_side_of
 from npudoctor.migrate.context import ModuleContext
 from npudoctor.migrate.dual import is_dual
 from npudoctor.migrate.kinds import Kind
@@ -91,6 +91,7 @@ __all__ = [
     "is_torch_project",
     "is_true",
     "keyword_of",
+    "lists_both",
     "literals",
     "lookup_api",
     "module_node",

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Union
 
 from npudoctor.migrate import style
-from npudoctor.migrate.calls import string_of
-from npudoctor.migrate.compare import other_side_of
+from npudoctor.migrate.compare import lists_both, other_side_of
 from npudoctor.migrate.positions import Role, role_of
 from npudoctor.migrate.torchnames import literals
 
@@ -111,12 +110,12 @@ class _Evidence:
     def _subjects(self, words: Iterable[ast.expr]) -> set[tuple[ast.AST, str]]:
         ctx = self._ctx
         if ctx.settings.portable:  # `in ("cuda", "npu")` is what portable style itself writes
-            words = [w for w in words if not _lists_both(ctx.parent(w))]
+            words = [w for w in words if not lists_both(ctx.parent(w))]
         sides = ((word, other_side_of(ctx, word)) for word in words)
         return {(_unit(ctx, word), ctx.text(side)) for word, side in sides if side is not None}
 
     def _listed(self) -> bool:
-        return any(_lists_both(self._ctx.parent(word)) for word in self._npu_words)
+        return any(lists_both(self._ctx.parent(word)) for word in self._npu_words)
 
 
 def _questions(ctx: ModuleContext, device: str) -> Iterator[ast.Attribute]:
@@ -151,13 +150,6 @@ def _is_named(ctx: ModuleContext, question: ast.AST) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = [getattr(function, "name", ""), *(ctx.text(target) for target in targets)]
     return any(_NPU_NAME.search(name) for name in names)
-
-
-def _lists_both(holder: ast.AST | None) -> bool:
-    """`("cuda", "npu")`, or a dict with such keys."""
-    parts = holder.keys if isinstance(holder, ast.Dict) else getattr(holder, "elts", [])
-    words = {(string_of(part) or "").split(":")[0] for part in parts}
-    return {"cuda", "npu"} <= words
 
 
 def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
