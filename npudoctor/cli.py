@@ -30,9 +30,6 @@ _INTERNAL = Text(
     "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
 )
 _INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
-_NOT_YET = Text("not run yet", "尚未运行")
-_NEXT = Text("next: {call}", "下一步：{call}")
-_MORE = Text("all commands: npudoctor --help", "全部命令：npudoctor --help")
 _NOT_COMMANDS = ("options",)
 
 
@@ -68,24 +65,9 @@ class LazyGroup(click.Group):
 def group(ctx: click.Context, **_: Any) -> None:
     """Root command; options are read by the sub-commands through the context."""
     if ctx.invoked_subcommand is None:
-        _show_journey(language_of(ctx))
+        from npudoctor.report.steps import show
 
-
-def _show_journey(lang: str) -> None:
-    """`npudoctor` alone: the steps, how each went last, and the next command."""
-    from npudoctor import state
-    from npudoctor.journey import STEPS, ended_well, next_step
-
-    known = state.recall()
-    for step in STEPS:
-        last = known.get(step.command)
-        verdict = last.report.get(lang, {}).get("verdict", "?") if last else _NOT_YET.render(lang)
-        mark = " " if last is None else "+" if ended_well(last) else "!"
-        click.echo(f"{mark} {step.command:<11} {step.question.render(lang)}")
-        click.echo(f"              {verdict}{f' ({last.when[:16]})' if last else ''}")
-    click.echo()
-    click.echo(_NEXT.render(lang, {"call": next_step(known).call}))
-    click.echo(_MORE.render(lang))
+        show(language_of(ctx))
 
 
 def main(args: list[str] | None = None) -> NoReturn:

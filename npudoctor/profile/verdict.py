@@ -8,7 +8,7 @@ from npudoctor import tables
 from npudoctor.core.finding import Evidence, Finding, Place, Severity
 from npudoctor.core.registry import collect
 from npudoctor.core.report import Report
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 from npudoctor.profile import bounds
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.api import Bound, Split
@@ -90,7 +90,7 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
         command="profile",
         verdict=verdict,
         params={
-            "verdict": winner.slug,
+            "verdict": _name(winner),
             "share": f"{split.share(winner.part):.0%}",
             "window": milliseconds(analysis.window_us),
         },
@@ -105,6 +105,11 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
             "profiler": summed.as_data(),
         },
     )
+
+
+def _name(bound: Bound) -> Text:
+    """`env-bound`; in Chinese what its title calls it, with that name beside it."""
+    return verbatim(bound.slug, f"{bound.title.zh.partition('：')[0]}（{bound.slug}）")
 
 
 def speedup(share: float) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.text import Text as Line
 
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
+from npudoctor.report.line import Line
 
 if TYPE_CHECKING:
     from rich.console import Console
