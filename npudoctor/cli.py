@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from npudoctor import commands
-from npudoctor.commands.options import Command, Option, language_of
+from npudoctor.commands.options import Command, Option, language_of, localised_help
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import LANGUAGES, Text, default_language
@@ -46,6 +46,9 @@ class LazyGroup(click.Group):
         command: Command = import_module(f"npudoctor.commands.{name.replace('-', '_')}").COMMAND
         return command
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return localised_help(super().get_help_option(ctx), ctx)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.help = _HELP.render(language_of(ctx))
         super().format_help(ctx, formatter)
@@ -54,7 +57,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(__version__, prog_name="npudoctor")
+@click.version_option(__version__, prog_name="npudoctor", cls=Option,
+                      help_text=Text("Show the version and exit.", "显示版本并退出。"))
 @click.option("--lang", type=click.Choice(LANGUAGES), is_eager=True, cls=Option,
               help_text=Text("Language of messages.", "消息语言。"))
 @click.option("--color", type=click.Choice(COLOR_CHOICES), cls=Option,
