@@ -65,8 +65,8 @@ class Loops:
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
         self._stepping: set[ast.AST] = set()
-        self._kinds = self._classify()
         self._functions = self._by_name()
+        self._kinds = self._classify()
         self.function_heat: dict[ast.AST, Heat] = {}
         self._follow_calls(outside or {})
 
@@ -103,11 +103,15 @@ class Loops:
 
     def _classify(self) -> dict[ast.AST, Heat]:
         marks: dict[ast.AST, Heat] = {}
+        of_function: dict[ast.AST | None, Heat] = {}  # what a call of it does, once or in loops of its own
         for call in self._ctx.nodes(ast.Call):
             mark = _mark(call)
-            loop = self._ctx.enclosing_loop(call) if mark is not None else None
-            if loop is not None and mark is not None:
+            if mark is None:
+                continue
+            loop, function = self._ctx.enclosing_loop(call), self._ctx.enclosing_function(call)
+            if loop is not None:
                 marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
+            of_function[function] = Heat.EPOCH if loop is not None else of_function.get(function, mark)
         kinds: dict[ast.AST, Heat] = {}
         outer: set[ast.AST] = set()
         for marked in marks:
@@ -119,7 +123,20 @@ class Loops:
             if kinds[found] is Heat.STEP:
                 self._stepping.add(found)
                 self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
+                if found not in marks:
+                    kinds[found] = self._by_calls(found, of_function)
         return kinds
+
+    def _by_calls(self, loop: LoopNode, of_function: dict[ast.AST | None, Heat]) -> Heat:
+        """Heat of a loop over time steps by what it calls: collecting and learning in turn, or one update."""
+        told: set[Heat] = set()
+        for call in self._ctx.within(loop, ast.Call):
+            if _tells(call) and not throttled(self._ctx, call):
+                called = self._functions.get(callee_name(call) or "", ())
+                told.update(of_function[function] for function in called if function in of_function)
+        if Heat.STEP in told or not told:
+            return Heat.STEP
+        return Heat.EPOCH if Heat.EPOCH in told else Heat.MINIBATCH
 
     # -- calls -------------------------------------------------------------------------
 
@@ -195,6 +212,8 @@ def _tells(call: ast.Call) -> bool:
     func = call.func
     if not isinstance(func, ast.Attribute) or func.attr not in COMMON:
         return True
+    if func.attr == "train" and call.args and not isinstance(call.args[0], ast.Constant):
+        return True  # trainer.train(batch), not model.train(True)
     return isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")
 
 

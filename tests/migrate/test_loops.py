@@ -37,6 +37,22 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
         ("while mark():\n    env.step(a)", Heat.STEP),
         ("for b in z:\n    optimizer.step()\n    mark()", Heat.MINIBATCH),
         ("for b in z:\n    scheduler.step()\n    mark()", Heat.LOOP),
+        (
+            "def collect():\n    for i in z:\n        env.step(a)\n"
+            "while self.num_timesteps < total:\n    collect()\n    mark()",
+            Heat.EPOCH,
+        ),
+        (
+            "def train(b):\n    loss.backward()\n"
+            "for t in range(max_timesteps):\n    trainer.train(buffer.sample())\n    mark()",
+            Heat.MINIBATCH,
+        ),
+        ("def play():\n    env.step(a)\nfor t in range(max_timesteps):\n    play()\n    mark()", Heat.STEP),
+        (
+            "def evaluate():\n    for i in z:\n        env.step(a)\n"
+            "for t in range(max_timesteps):\n    if t % 9 == 0:\n        evaluate()\n    mark()",
+            Heat.STEP,
+        ),
     ],
 )
 def test_lexical(source: str, heat: Heat) -> None:
