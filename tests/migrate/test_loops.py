@@ -43,7 +43,7 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
             Heat.EPOCH,
         ),
         (
-            "def train(b):\n    loss.backward()\n"
+            "def train(b):\n    update()\ndef update():\n    loss.backward()\n"
             "for t in range(max_timesteps):\n    trainer.train(buffer.sample())\n    mark()",
             Heat.MINIBATCH,
         ),
@@ -57,6 +57,20 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
 )
 def test_lexical(source: str, heat: Heat) -> None:
     assert heat_of_mark(source) is heat
+
+
+def test_a_method_is_not_taken_for_a_function_of_the_same_name() -> None:
+    source = """
+    class Trainer:
+        def train(self, batch):
+            loss.backward()
+
+    def train(config):
+        for t in range(config.max_timesteps):
+            trainer.train(buffer.sample())
+            mark()
+    """
+    assert heat_of_mark(source) is Heat.MINIBATCH
 
 
 def test_calls_are_followed_through_functions_and_methods() -> None:
