@@ -15,7 +15,7 @@ _TITLE = by_heat(
 _CAUSE = Text(
     "each copy drains the stream and pays a fixed cost; packing needs the dtypes and shapes, which the "
     "text does not prove",
-    "每次拷贝都会清空流并付出固定开销；合并需要知道 dtype 和形状，而源码无法证明这一点",
+    "每次拷贝都会排空流并付出固定开销；合并需要知道 dtype 和形状，而源码无法证明这一点",
 )
 _FIX = Text(
     "if {values} share a dtype, pack them: packed = torch.cat([t.reshape(-1) for t in (...)]).cpu(), then "
