@@ -80,6 +80,22 @@ def uncertain(op: Any) -> bool:
     return op.name.startswith(("empty", "new_empty")) or op.name == "resize_" or "empty" in op.name
 
 
+def repeats(op: Any, sample: Any, want: tuple[list[Any], list[Any]]) -> bool:
+    """Whether the CPU gives `want` again when freed memory held other values.
+
+    Some kernels read memory that nobody wrote: `linalg.lstsq` with the driver gelsy takes its pivots
+    from it (https://github.com/pytorch/pytorch/issues/187411).
+    """
+    for attempt in range(40):
+        sizes = (1, 2, 3, 4, 8) * 60
+        dirt = [torch.randint(0, 2 + attempt % 3, (size,), dtype=torch.int32) for size in sizes]
+        del dirt
+        again = call(op, sample, fresh)
+        if not all(same(a, b) for a, b in zip(want[0] + want[1], again[0] + again[1])):
+            return False
+    return True
+
+
 def measure(op: Any, limit: int) -> Counter:
     """Counts of equal, unequal and failing samples of one operator."""
     counts: Counter = Counter()
@@ -98,7 +114,10 @@ def measure(op: Any, limit: int) -> Counter:
         pairs = list(zip(want[0] + want[1], got[0] + got[1]))
         fine = len(want[0]) == len(got[0]) and len(want[1]) == len(got[1])
         fine = fine and (uncertain(op) or all(same(a, b) for a, b in pairs))
-        counts["equal" if fine else "unequal"] += 1
+        if not fine and not repeats(op, sample, want):
+            counts["cpu differs from itself"] += 1
+        else:
+            counts["equal" if fine else "unequal"] += 1
     return counts
 
 
@@ -114,6 +133,7 @@ def main() -> None:
     from torch.testing._internal.common_methods_invocations import op_db
 
     total: Counter = Counter()
+    unsteady = 0
     listed: dict[str, dict[str, int]] = {}
     with simulate.device():
         for op in op_db:
@@ -128,7 +148,8 @@ def main() -> None:
                 counts = Counter({"timeout": 1})
             finally:
                 signal.alarm(0)
-            usable = {key: n for key, n in counts.items() if key != "cpu fails"}
+            usable = {key: n for key, n in counts.items() if not key.startswith("cpu ")}
+            unsteady += counts["cpu differs from itself"]
             total["operators"] += 1
             total["operators equal"] += set(usable) <= {"equal"}
             total["samples"] += sum(usable.values())
@@ -139,7 +160,8 @@ def main() -> None:
     share = total["samples equal"] / max(1, total["samples"])
     print(f"torch {torch.__version__}: {total['samples equal']} of {total['samples']} samples equal "
           f"({share:.2%}); "
-          f"{total['operators equal']} of {total['operators']} operators fully equal")
+          f"{total['operators equal']} of {total['operators']} operators fully equal; {unsteady} samples "
+          "that the CPU itself does not repeat are left out")
     if options.json:
         options.json.write_text(json.dumps({"total": total, "share": share, "not_equal": listed}, indent=1))
 

@@ -22,6 +22,7 @@ from types import ModuleType
 
 import npudoctor
 from npudoctor.core.text import Text, catalogue
+from npudoctor.core.unit_words import about
 
 ROOT = Path(__file__).resolve().parent.parent
 # package of units -> title of its group
@@ -76,7 +77,7 @@ def render(page: Page, texts: list[Text]) -> str:
         body = page.markdown.read_text(encoding="utf-8").split("\n", 1)
         parts += [_fences(body[1].strip() if len(body) > 1 else ""), ""]
     else:
-        parts += [(page.module.__doc__ or "").strip(), ""]
+        parts += [(page.module.__doc__ or "").strip(), "", about(page.module).render("zh"), ""]
     parts += ["## Messages", "", "| English | 中文 |", "|---|---|"]
     parts += [f"| {_cell(text.en)} | {_cell(text.zh)} |" for text in texts]
     return "\n".join(parts) + "\n"

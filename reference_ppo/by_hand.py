@@ -6,10 +6,10 @@ The same numbers as `ppo.PlainUpdate` up to rounding (tested). It shows what aut
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reference_ppo.adam import BETA_1, BETA_2, Adam
 from reference_ppo.config import Config
 from reference_ppo.distribution import LOG_SQRT_2PI
 from reference_ppo.policy import Policy
@@ -19,14 +19,11 @@ Array = NDArray[np.float32]
 
 
 class NumpyUpdate(PlainUpdate):
-    """Takes the place of `PlainUpdate`; theta and Adam's state are the optimiser's own memory."""
+    """Takes the place of `PlainUpdate`; theta and the moments are Adam's own memory."""
 
-    def __init__(self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config) -> None:
-        super().__init__(policy, optimizer, config)
-        state = optimizer.state[policy.theta]
-        zeros = torch.zeros_like(policy.theta).detach()
-        state.update(step=torch.zeros(()), exp_avg=zeros, exp_avg_sq=zeros.clone())
-        self.theta = policy.theta.detach().numpy()
+    def __init__(self, policy: Policy, adam: Adam, config: Config) -> None:
+        super().__init__(policy, adam, config)
+        self.theta, self.m, self.v = adam.theta.numpy(), adam.m.numpy(), adam.v.numpy()
         self.g = np.zeros_like(self.theta)
         self.w, self.dw = self.split(self.theta), self.split(self.g)
 
@@ -51,15 +48,16 @@ class NumpyUpdate(PlainUpdate):
         self.g /= max(1.0, norm / self.config.max_grad_norm)
         if not np.isfinite(norm):
             self.g[:] = 0.0
-        self.adam()
+        self.descend()
         return {**signals, "grad_norm": np.float32(norm)}
 
     def gradient(self, rows: Array) -> Seen:
         """Fill `g` with d loss / d theta of `ppo.loss`."""
         d, b, config = self.policy.spec.obs_dim, len(rows), self.config
         s, a, old, advantage, returns = rows[:, :d], rows[:, d:-3], rows[:, -3], rows[:, -2], rows[:, -1]
-        out, pi_layers = self.forward(s, "pi")
-        v, v_layers = self.forward(s, "v")
+        inputs = self.hidden(s)
+        x_pi, x_v = inputs[-1]
+        out, v = x_pi @ self.w["pi.w"] + self.w["pi.b"], x_v @ self.w["v.w"] + self.w["v.b"]
         log_p, entropy, d_log_p, d_entropy = self.head(out, a)
         log_r = log_p - old
         with np.errstate(over="ignore", invalid="ignore"):
@@ -73,8 +71,7 @@ class NumpyUpdate(PlainUpdate):
             if not self.policy.spec.discrete:
                 z = (a - out) * np.exp(-self.w["log_std"])
                 self.dw["log_std"][:] = -(weight[:, None] * (z * z - 1)).sum(0) - config.entropy_coef
-            self.backward(d_out.astype(np.float32), pi_layers, "pi")
-            self.backward((2 * config.value_coef / b * error)[:, None], v_layers, "v")
+            self.backward(d_out.astype(np.float32), (2 * config.value_coef / b * error)[:, None], inputs)
         objective = np.minimum(surrogate, clipped).mean()
         return {
             "objective": objective, "value_loss": np.square(error).mean(), "entropy": entropy, "log_r": log_r,
@@ -97,30 +94,33 @@ class NumpyUpdate(PlainUpdate):
         entropy = float(log_std.sum()) + k * (0.5 + LOG_SQRT_2PI)
         return log_p, entropy, z * np.exp(-log_std), np.zeros((1, 1), np.float32)
 
-    def forward(self, x: Array, net: str) -> tuple[Array, list[Array]]:
-        """Output (B, out) and the input of every layer."""
-        inputs = [x]
-        for i in range(1, self.policy.layers):
-            x = np.tanh(x @ self.w[f"{net}.w{i}"].T + self.w[f"{net}.b{i}"])
-            inputs.append(x)
-        return x @ self.w[f"{net}.w{self.policy.layers}"].T + self.w[f"{net}.b{self.policy.layers}"], inputs
+    def hidden(self, s: Array) -> list[Array]:
+        """The input of every layer of both networks: (2, B, D), then (2, B, H) each."""
+        inputs = [np.broadcast_to(s, (2, *s.shape))]
+        for i in range(1, self.policy.hidden + 1):
+            inputs.append(np.tanh(inputs[-1] @ self.w[f"w{i}"] + self.w[f"b{i}"]))
+        return inputs
 
-    def backward(self, d_out: Array, inputs: list[Array], net: str) -> None:
-        """Back-propagate d loss / d output (B, out) into `dw`."""
-        for i in range(self.policy.layers, 0, -1):
-            x = inputs[i - 1]
-            np.matmul(d_out.T, x, out=self.dw[f"{net}.w{i}"])
-            d_out.sum(0, out=self.dw[f"{net}.b{i}"])
+    def backward(self, d_out: Array, d_v: Array, inputs: list[Array]) -> None:
+        """Back-propagate d loss / d outputs, (B, K) and (B, 1), into `dw`."""
+        d = np.empty((2, *inputs[-1].shape[1:]), np.float32)
+        for net, i, d_net in (("pi", 0, d_out), ("v", 1, d_v)):
+            np.matmul(inputs[-1][i].T, d_net, out=self.dw[f"{net}.w"])
+            d_net.sum(0, out=self.dw[f"{net}.b"])
+            np.matmul(d_net, self.w[f"{net}.w"].T, out=d[i])
+        for i in range(self.policy.hidden, 0, -1):
+            x, y = inputs[i - 1], inputs[i]
+            d *= 1 - y * y  # tanh' = 1 - tanh^2
+            np.matmul(x.swapaxes(1, 2), d, out=self.dw[f"w{i}"])
+            d.sum(1, keepdims=True, out=self.dw[f"b{i}"])
             if i > 1:
-                d_out = (d_out @ self.w[f"{net}.w{i}"]) * (1 - x * x)  # tanh' = 1 - tanh^2
+                d = d @ self.w[f"w{i}"].swapaxes(1, 2)
 
-    def adam(self) -> None:
-        """m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  theta -= lr m_hat / (sqrt(v_hat) + eps)."""
-        state = self.optimizer.state[self.policy.theta]
-        state["step"] += 1
-        m, v, t, g = state["exp_avg"].numpy(), state["exp_avg_sq"].numpy(), float(state["step"]), self.g
-        m += 0.1 * (g - m)
-        v *= 0.999
-        v += 0.001 * g * g
-        scale = self.optimizer.param_groups[0]["lr"] / (1 - 0.9**t)
-        self.theta -= scale * m / (np.sqrt(v) / np.sqrt(1 - 0.999**t) + self.config.adam_eps)
+    def descend(self) -> None:
+        """One step of Adam, as in adam.py."""
+        rate, root = self.adam.next_scales()
+        m, v, g = self.m, self.v, self.g
+        m += (1 - BETA_1) * (g - m)
+        v *= BETA_2
+        v += (1 - BETA_2) * g * g
+        self.theta -= rate * m / (np.sqrt(v) + self.config.adam_eps * root)

@@ -11,6 +11,9 @@ import torch
 
 from reference_ppo.errors import UsageError
 
+FORMAT = "reference_ppo/2"
+"""Of a checkpoint. 1 held the two networks one after the other; 2 holds them layer by layer."""
+
 
 def of_rank(path: Path, rank: int) -> Path:
     """Every process of a distributed run has environments of its own, hence a file of its own."""
@@ -43,6 +46,11 @@ def load(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:
         raise UsageError(f"{path} is not a checkpoint that can be loaded safely: {error}") from error
-    if not isinstance(state, dict) or state.get("format") != "reference_ppo/1":
+    if not isinstance(state, dict) or not str(state.get("format")).startswith("reference_ppo/"):
         raise UsageError(f"{path} is not a reference_ppo checkpoint")
+    if state["format"] != FORMAT:
+        raise UsageError(
+            f"{path} was written by another version, whose weights lie in another order: its format is "
+            f"{state['format']}, this version reads {FORMAT}. Train again, or use the version that wrote it"
+        )
     return state

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad
 
+from reference_ppo.adam import BETA_1, BETA_2, Adam
 from reference_ppo.config import Config
 from reference_ppo.policy import Policy
 from reference_ppo.ppo import PlainUpdate, loss
@@ -32,43 +33,36 @@ class Objective(nn.Module):
 
 
 class CompiledUpdate(PlainUpdate):
-    """Takes the place of `PlainUpdate` in a single process; shares Adam's state with its optimiser."""
+    """Takes the place of `PlainUpdate` in a single process; shares Adam's state with it."""
 
-    def __init__(self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config) -> None:
-        super().__init__(policy, optimizer, config)
+    def __init__(self, policy: Policy, adam: Adam, config: Config) -> None:
+        super().__init__(policy, adam, config)
         self.step = torch.compile(make_step(policy, config), fullgraph=True, dynamic=False)
 
     def minibatch(self, rows: Tensor) -> Signals:
         """One step of Adam, in one graph."""
-        return self.step(self.policy.theta.detach(), *self.moments(), rows)
-
-    def moments(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Adam's m, v and step count, kept where `torch.optim.Adam` keeps them."""
-        state = self.optimizer.state[self.policy.theta]
-        if not state:
-            zeros = torch.zeros_like(self.policy.theta)
-            state.update(step=torch.zeros(()), exp_avg=zeros, exp_avg_sq=zeros.clone())
-        return state["exp_avg"], state["exp_avg_sq"], state["step"]
+        adam = self.adam
+        # As tensors: a graph would be compiled anew for every other number.
+        rate, root = torch.tensor(adam.next_scales(), device=rows.device).unbind()
+        return self.step(adam.theta, adam.m, adam.v, rate, root, rows)
 
 
 def make_step(policy: Policy, config: Config) -> Callable[..., Signals]:
-    """One minibatch, in place on theta, m, v and t."""
-    objective, (b1, b2) = Objective(policy, config), (0.9, 0.999)
+    """One minibatch, in place on theta, m and v."""
+    objective = Objective(policy, config)
 
     def of_theta(theta: Tensor, rows: Tensor) -> tuple[Tensor, Signals]:
         result: tuple[Tensor, Signals] = functional_call(objective, {"policy.theta": theta}, (rows,))
         return result
 
-    def step(theta: Tensor, m: Tensor, v: Tensor, t: Tensor, rows: Tensor) -> Signals:
+    def step(theta: Tensor, m: Tensor, v: Tensor, rate: Tensor, root: Tensor, rows: Tensor) -> Signals:
         g, signals = grad(of_theta, has_aux=True)(theta, rows)
         norm = torch.linalg.vector_norm(g)
         g = torch.nan_to_num(g / (norm / config.max_grad_norm).clamp(min=1.0), 0.0, 0.0, 0.0)
-        # Adam (arXiv:1412.6980): m and v, their bias corrections, the step
-        t += 1
-        m.lerp_(g, 1 - b1)
-        v.mul_(b2).addcmul_(g, g, value=1 - b2)
-        m_hat, v_hat = m / (1 - b1**t), v / (1 - b2**t)
-        theta -= config.lr * m_hat / (v_hat.sqrt() + config.adam_eps)
+        # as in adam.py
+        m.lerp_(g, 1 - BETA_1)
+        v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
+        theta -= rate * m / (v.sqrt() + config.adam_eps * root)
         return {**signals, "grad_norm": norm}
 
     return step

@@ -30,9 +30,8 @@ class Config:
     """How minibatches are computed: `plain` (autograd, the form to read), `analytic` (the loss's gradient
     written out: fewest kernels), `compiled` (one graph each) or `numpy` (all by hand, on the CPU). All give
     the same numbers up to rounding."""
-    fused: bool = True
-    """Adam in one kernel where the device has one (CPU, CUDA). Off, a CPU run takes the same operations as an
-    NPU run."""
+    quick_tanh: bool = True
+    """On a CPU, tanh through the sigmoid. Off, a CPU run takes the same operations as an NPU run."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 

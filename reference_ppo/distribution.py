@@ -20,7 +20,6 @@ class Gaussian:
 
     def __init__(self, mu: Tensor, log_std: Tensor, squash: bool = False) -> None:
         self.mu, self.log_std, self.squash = mu, log_std, squash  # (B, K), (K,)
-        self.sum_log_std = log_std.sum()
 
     def sample(self, noise: Tensor) -> Tensor:
         """(B, K) standard normal -> (B, K). Before tanh, if the policy squashes."""
@@ -32,9 +31,9 @@ class Gaussian:
 
     def log_prob(self, u: Tensor) -> Tensor:
         """log pi(a|s), (B,). With squash, of a = tanh(u), given u: log N(u) - sum log(1 - tanh(u)^2)."""
-        # log N(u; mu, sigma) = -1/2 ((u - mu) / sigma)^2 - log sigma - log sqrt(2 pi), summed over dimensions
-        z = (u - self.mu) * torch.exp(-self.log_std)
-        log_p = -0.5 * (z * z).sum(-1) - (self.sum_log_std + u.shape[-1] * LOG_SQRT_2PI)
+        # log N(u; mu, sigma) = -1/2 ((mu - u) / sigma)^2 - log sigma - log sqrt(2 pi), summed over dimensions
+        z = (self.mu - u) * torch.exp(-self.log_std)
+        log_p = -u.shape[-1] * LOG_SQRT_2PI - torch.add(self.log_std, z * z, alpha=0.5).sum(-1)
         if self.squash:
             # log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2u)), which stays finite for large |u|
             log_p = log_p - 2 * (math.log(2) - u - torch.nn.functional.softplus(-2 * u)).sum(-1)
@@ -43,7 +42,7 @@ class Gaussian:
     def entropy(self) -> Tensor:
         """(), mean over states; of the Gaussian before tanh, which has no closed form."""
         # H = sum over dimensions of log sigma + 1/2 log(2 pi e)
-        return self.sum_log_std + self.mu.shape[-1] * (0.5 + LOG_SQRT_2PI)
+        return self.log_std.sum() + self.mu.shape[-1] * (0.5 + LOG_SQRT_2PI)
 
 
 class Categorical:

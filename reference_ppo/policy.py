@@ -1,19 +1,21 @@
 """Policy pi_theta(a|s) and value function V_theta(s): two small networks, all weights in one vector theta.
 
 One vector, as on paper, is also what an accelerator likes: one kernel for the gradient norm, one for Adam,
-one message for the all-reduce, one copy to move or save the policy.
+one message for the all-reduce, one copy to move or save the policy. For the same reason the two networks,
+which have the same hidden layers and read the same input, are computed as a batch of two: one product of
+(2, B, in) with (2, in, out) per layer, where [0] is the policy's and [1] the value function's.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from reference_ppo.distribution import Categorical, Gaussian
 from reference_ppo.envs.make import Spec
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 Distribution = Union[Gaussian, Categorical]
 Shapes = dict[str, tuple[int, ...]]
+Weights = dict[str, Tensor]
 
 
 class Policy(nn.Module):
@@ -32,6 +35,7 @@ class Policy(nn.Module):
     """S: numbers of memory per environment."""
     sequence = 1
     """Steps per row of a batch."""
+    tanh: Callable[[Tensor], Tensor] = staticmethod(torch.tanh)
 
     def __init__(
         self,
@@ -42,7 +46,7 @@ class Policy(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.spec, self.layers, self.squash = spec, len(hidden) + 1, squash
+        self.spec, self.hidden, self.squash = spec, len(hidden), squash
         self.shapes = self.shapes_of(hidden)
         self.sizes = [math.prod(shape) for shape in self.shapes.values()]
         rng = np.random.default_rng([seed, 1])
@@ -58,41 +62,47 @@ class Policy(nn.Module):
         shape = self.shapes[name]
         if name == "log_std":
             return np.full(shape, log_std, np.float32)
-        if len(shape) == 1:
-            return np.zeros(shape, np.float32)
-        gain = {f"pi.w{self.layers}": 0.01, f"v.w{self.layers}": 1.0}.get(name, math.sqrt(2.0))
-        return orthogonal(shape, gain, rng)
+        if name in ("pi.w", "v.w"):
+            return orthogonal(shape, {"pi.w": 0.01, "v.w": 1.0}[name], rng)
+        if name.startswith("w"):
+            return np.stack([orthogonal(shape[1:], math.sqrt(2.0), rng) for _ in ("pi", "v")])
+        return np.zeros(shape, np.float32)
 
-    def weights(self) -> dict[str, Tensor]:
+    def weights(self) -> Weights:
         """Views of theta by name; no copy."""
-        parts = self.theta.split(self.sizes)
-        return {name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts)}
+        parts = zip(self.shapes.items(), self.theta.split(self.sizes))
+        return {name: part.view(shape) if len(shape) > 1 else part for (name, shape), part in parts}
 
     def forward(self, s: Tensor) -> tuple[Distribution, Tensor]:
         """States (B, D) -> action distribution and V(s) (B,)."""
         return self.heads(s, self.weights())
 
-    def heads(self, x: Tensor, w: dict[str, Tensor]) -> tuple[Distribution, Tensor]:
+    def heads(self, x: Tensor, w: Weights) -> tuple[Distribution, Tensor]:
         """The two networks on their common input (B, D)."""
-        out = tower(x, w, "pi", self.layers)  # (B, K)
-        v = tower(x, w, "v", self.layers).squeeze(-1)  # (B,)
+        x = x.expand(2, *x.shape)  # (2, B, D), no copy
+        for i in range(1, self.hidden + 1):
+            x = self.tanh(torch.baddbmm(w[f"b{i}"], x, w[f"w{i}"]))  # tanh(x W + b), (2, B, H)
+        x_pi, x_v = x.unbind()
+        out = torch.addmm(w["pi.b"], x_pi, w["pi.w"])  # (B, K)
+        v = torch.addmm(w["v.b"], x_v, w["v.w"]).squeeze(-1)  # (B,)
         return (Categorical(out) if self.spec.discrete else Gaussian(out, w["log_std"], self.squash)), v
 
     # What the rollout asks for. `state` (N, S) is the memory of a recurrent policy; here S = 0.
 
-    def act(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    def act(self, x: Tensor, state: Tensor, w: Weights) -> tuple[Tensor, Tensor]:
         """Act for N environments at once.
 
         Args:
             x: s | noise | keep, (N, D + K + 1); keep is 0 where a new episode has begun, else 1.
             state: (N, S).
+            w: `weights()`, cut once per rollout.
 
         Returns:
             a | log pi(a|s) | V(s), (N, K + 2) or (N, 1 + 2) for choices, and the new state. Packed both ways,
             so that a vector step costs one copy to the device and one copy back.
         """
         d, k = self.spec.obs_dim, self.spec.act_dim
-        pi, v = self(x[:, :d])
+        pi, v = self.heads(x[:, :d], w)
         return pack_action(pi, v, x[:, d : d + k]), state
 
     def value(self, s: Tensor, state: Tensor) -> Tensor:
@@ -123,6 +133,11 @@ class Policy(nn.Module):
         return rows[:, self.spec.obs_dim :]
 
 
+def quick_tanh(x: Tensor) -> Tensor:
+    """tanh by another name. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
+    return 2 * torch.sigmoid(2 * x) - 1
+
+
 def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
     """Sample, and put action, log-probability and value side by side."""
     a = pi.sample(noise)
@@ -130,23 +145,16 @@ def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
 
 
 def network_shapes(spec: Spec, inputs: int, hidden: tuple[int, ...]) -> Shapes:
-    """Weights of the two networks and the policy's log standard deviation."""
+    """Weights of the hidden layers of both networks, of the two heads, and the policy's log sigma."""
     shapes: Shapes = {}
+    sizes = (inputs, *hidden)
+    for i, (columns, units) in enumerate(zip(sizes, hidden), 1):
+        shapes[f"w{i}"], shapes[f"b{i}"] = (2, columns, units), (2, 1, units)
     for net, out in (("pi", spec.act_dim), ("v", 1)):
-        sizes = (inputs, *hidden, out)
-        for i in range(len(hidden) + 1):
-            shapes[f"{net}.w{i + 1}"] = (sizes[i + 1], sizes[i])
-            shapes[f"{net}.b{i + 1}"] = (sizes[i + 1],)
+        shapes[f"{net}.w"], shapes[f"{net}.b"] = (sizes[-1], out), (out,)
     if not spec.discrete:
         shapes["log_std"] = (spec.act_dim,)
     return shapes
-
-
-def tower(x: Tensor, w: dict[str, Tensor], net: str, layers: int) -> Tensor:
-    """tanh network: (B, D) -> (B, outputs)."""
-    for i in range(1, layers):
-        x = torch.tanh(linear(x, w[f"{net}.w{i}"], w[f"{net}.b{i}"]))
-    return linear(x, w[f"{net}.w{layers}"], w[f"{net}.b{layers}"])
 
 
 def orthogonal(shape: tuple[int, ...], gain: float, rng: np.random.Generator) -> NDArray[np.float32]:

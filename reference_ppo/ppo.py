@@ -6,7 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import mse_loss
 
+from reference_ppo.adam import Adam
 from reference_ppo.config import Config
 from reference_ppo.policy import Policy
 from reference_ppo.world import World
@@ -34,10 +36,12 @@ def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str
     # r = pi(a|s) / pi_old(a|s)
     log_r = pi.log_prob(a) - log_p_old
     r = torch.exp(log_r)
-    # L_clip = E[min(r A, clip(r, 1 - eps, 1 + eps) A)]
-    l_clip = torch.min(r * advantage, r.clamp(1 - config.clip, 1 + config.clip) * advantage).mean()
+    # L_clip = E[min(r A, clip(r, 1 - eps, 1 + eps) A)]. The second term only ever bounds the first: by
+    # (1 + eps) A where A > 0, by (1 - eps) A where A < 0, that is by A + eps |A|.
+    bound = torch.add(advantage, advantage.abs(), alpha=config.clip)
+    l_clip = (r * advantage).clamp(max=bound).mean()
     # L_v = E[(V(s) - R)^2]
-    l_v = (v - returns).square().mean()
+    l_v = mse_loss(v, returns)
     entropy = pi.entropy()
     # minimise -L_clip + c_v L_v - c_H H
     total = config.value_coef * l_v - l_clip
@@ -59,12 +63,6 @@ def clip_gradient(g: Tensor, max_norm: float) -> Tensor:
     return norm
 
 
-def make_optimizer(policy: Policy, config: Config) -> torch.optim.Adam:
-    """Adam on the one vector theta; one kernel per step where the device has a fused one."""
-    fused = config.fused and policy.theta.device.type in ("cpu", "cuda")
-    return torch.optim.Adam([policy.theta], lr=config.lr, eps=config.adam_eps, fused=fused)
-
-
 def permutations(rng: np.random.Generator, rows: int, epochs: int) -> NDArray[np.int64]:
     """A random order of the rows for each epoch, drawn on the host, (epochs, rows)."""
     return np.stack([rng.permutation(rows) for _ in range(epochs)])
@@ -75,10 +73,8 @@ class PlainUpdate:
 
     loss = staticmethod(loss)
 
-    def __init__(
-        self, policy: Policy, optimizer: torch.optim.Optimizer, config: Config, world: World | None = None
-    ) -> None:
-        self.policy, self.optimizer, self.config = policy, optimizer, config
+    def __init__(self, policy: Policy, adam: Adam, config: Config, world: World | None = None) -> None:
+        self.policy, self.adam, self.config = policy, adam, config
         self.world = world or World(0, 1, policy.theta.device)
         self.size = config.minibatch // policy.sequence // self.world.size  # rows of this process
 
@@ -94,26 +90,24 @@ class PlainUpdate:
         """
         seen: list[dict[str, Tensor]] = []
         for epoch in torch.from_numpy(order).to(data.device):
-            for chunk in epoch.split(self.size):
-                seen.append(self.minibatch(data[chunk]))
+            for rows in data[epoch].split(self.size):  # one gather per epoch
+                seen.append(self.minibatch(rows))
         return read(seen)
 
     def minibatch(self, rows: Tensor) -> dict[str, Tensor]:
         """One step of Adam."""
-        theta = self.policy.theta
         total, signals = self.loss(self.policy, rows, self.config)
-        (g,) = torch.autograd.grad(total, theta)
+        (g,) = torch.autograd.grad(total, self.policy.theta)
         self.world.average(g)
         signals["grad_norm"] = clip_gradient(g, self.config.max_grad_norm)
-        theta.grad = g
-        self.optimizer.step()
+        self.adam.step(g)
         return signals
 
 
 @torch.no_grad()
 def read(seen: list[dict[str, Tensor]]) -> Seen:
     """Bring the signals of all minibatches to the host in one copy."""
-    scalars = torch.stack([torch.stack([s[name] for name in SIGNALS]) for s in seen])  # (M, 4)
+    scalars = torch.stack([s[name] for s in seen for name in SIGNALS]).view(len(seen), -1)  # (M, 4)
     packed = torch.cat([scalars, torch.stack([s["log_r"] for s in seen])], 1).cpu().numpy()  # (M, 4 + B)
     out = {name: packed[:, i] for i, name in enumerate(SIGNALS)}
     out["log_r"] = packed[:, len(SIGNALS) :]

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
-from reference_ppo.policy import Distribution, Policy, Shapes, network_shapes, orthogonal, pack_action
+from reference_ppo.policy import (
+    Distribution,
+    Policy,
+    Shapes,
+    Weights,
+    network_shapes,
+    orthogonal,
+    pack_action,
+)
 
 if TYPE_CHECKING:
     from reference_ppo.buffer import Buffer
@@ -42,7 +50,7 @@ class RecurrentPolicy(Policy):
             return np.repeat([0, 1, 0, 0], UNITS).astype(np.float32)
         return super().initial(name, rng, log_std)
 
-    def cell(self, s: Tensor, keep: Tensor, state: Tensor, w: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def cell(self, s: Tensor, keep: Tensor, state: Tensor, w: Weights) -> tuple[Tensor, Tensor]:
         """One step: s (B, D), keep (B, 1), state (B, 2 H) -> h (B, H) and the new state."""
         h, c = (state * keep).chunk(2, 1)  # a new episode begins without memory
         i, f, g, o = linear(torch.cat([s, h], 1), w["lstm.w"], w["lstm.b"]).chunk(4, 1)
@@ -55,9 +63,9 @@ class RecurrentPolicy(Policy):
         """Not defined: without its memory the policy is not a function of the state."""
         raise TypeError("a recurrent policy needs its state: use act, value, mode or evaluate")
 
-    def act(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    def act(self, x: Tensor, state: Tensor, w: Weights) -> tuple[Tensor, Tensor]:
         """See `Policy.act`."""
-        d, k, w = self.spec.obs_dim, self.spec.act_dim, self.weights()
+        d, k = self.spec.obs_dim, self.spec.act_dim
         h, state = self.cell(x[:, :d], x[:, d + k :], state, w)
         pi, v = self.heads(h, w)
         return pack_action(pi, v, x[:, d : d + k]), state

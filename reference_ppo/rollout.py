@@ -54,6 +54,8 @@ class Collector:
         self.final_obs: list[Array] = []  # of ended episodes, in the order of np.nonzero(done)
         self.final_state: list[Tensor] = []
         self.states: list[Tensor] = []  # the policy's memory at the start of every sequence
+        with torch.no_grad():
+            self.weights = self.policy.weights()
 
     def launch(self, t: int) -> None:
         """Policy inference for all environments at once: one copy in."""
@@ -64,7 +66,7 @@ class Collector:
         if self.policy.state_size and t % self.policy.sequence == 0:
             self.states.append(self.state)
         with self.stages("inference"), torch.no_grad():
-            self.out, self.state = self.policy.act(x, self.state)
+            self.out, self.state = self.policy.act(x, self.state, self.weights)
 
     def read(self, t: int) -> None:
         """One copy out. It waits for the device, so it also holds the time the device's queue still needs."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from reference_ppo.checkpoint import FORMAT
 from reference_ppo.envs.reach import ReachVectorEnv
 from reference_ppo.errors import UsageError
 
@@ -21,12 +22,12 @@ FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "ev
 
 def take(trainer: Trainer) -> dict[str, Any]:
     """Everything the next update depends on. Tensors are on the host."""
-    adam = trainer.optimizer.state.get(trainer.policy.theta, {})
+    adam = trainer.adam
     return {
-        "format": "reference_ppo/1",
+        "format": FORMAT,
         "config": json.dumps(trainer.config.as_dict()),
         "theta": trainer.policy.theta.detach().cpu(),
-        "adam": {name: value.detach().cpu() for name, value in adam.items()},
+        "adam": {"m": adam.m.cpu(), "v": adam.v.cpu(), "t": adam.t},
         "host": json.dumps(
             {
                 "updates": trainer.updates,
@@ -58,13 +59,11 @@ def restore(trainer: Trainer, state: dict[str, Any]) -> None:
             "the checkpoint was made with other settings: "
             + ", ".join(f"{k} {saved.get(k)} (now {now[k]})" for k in different)
         )
-    theta = trainer.policy.theta
-    with torch.no_grad():
-        theta.copy_(state["theta"])
-    trainer.optimizer.state[theta] = {
-        name: value.clone() if name == "step" else value.to(theta.device)
-        for name, value in state["adam"].items()
-    }
+    adam, moments = trainer.adam, state["adam"]
+    adam.theta.copy_(state["theta"])
+    adam.m.copy_(moments["m"])
+    adam.v.copy_(moments["v"])
+    adam.t = moments["t"]
     host = json.loads(state["host"])
     trainer.updates, trainer.steps = host["updates"], host["steps"]
     trainer.normalizer.load(host["normalizer"])
@@ -75,7 +74,7 @@ def restore(trainer: Trainer, state: dict[str, Any]) -> None:
         if isinstance(group.envs, ReachVectorEnv):
             group.envs.load(group_saved["env"])
             group.obs, group.keep = group_saved["obs"].numpy().copy(), group_saved["keep"].numpy().copy()
-            group.state = group_saved["state"].to(theta.device)
+            group.state = group_saved["state"].to(adam.theta.device)
             group.episodes.running = np.array(running)
 
 

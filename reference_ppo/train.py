@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from reference_ppo import events, overlap
+from reference_ppo.adam import Adam
 from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
@@ -21,8 +22,8 @@ from reference_ppo.events import Event
 from reference_ppo.health import signals
 from reference_ppo.health.monitor import Monitor
 from reference_ppo.normalize import Normalizer
-from reference_ppo.policy import Policy
-from reference_ppo.ppo import PlainUpdate, make_optimizer, permutations
+from reference_ppo.policy import Policy, quick_tanh
+from reference_ppo.ppo import PlainUpdate, permutations
 from reference_ppo.recurrent import RecurrentPolicy
 from reference_ppo.rollout import Collector
 from reference_ppo.timing import Stages
@@ -53,13 +54,15 @@ class Trainer:
         return [mine // groups] * groups
 
     def build(self) -> None:
-        """Policy, optimiser, statistics and buffers."""
+        """Policy, Adam, statistics and buffers."""
         config, spec = self.config, spec_of(self.envs[0])
         self.device = open_device(config.device)
         # Weights, noise and orders are drawn on the host, each from its own stream of the seed.
         kind = RecurrentPolicy if config.recurrent else Policy
         self.policy = kind(spec, config.hidden, config.log_std, config.squash, config.seed).to(self.device)
-        self.optimizer = make_optimizer(self.policy, config)
+        if config.quick_tanh and self.device.type == "cpu":
+            self.policy.tanh = quick_tanh
+        self.adam = Adam(self.policy.theta, config.lr, config.adam_eps)
         self.update = self.make_update()
         self.noise_rng = np.random.default_rng([config.seed, 2])
         self.order_rng = np.random.default_rng([config.seed, 3, self.world.rank])
@@ -80,22 +83,22 @@ class Trainer:
         """The form of the update that the configuration asks for."""
         config = self.config
         if config.update == "plain":
-            return PlainUpdate(self.policy, self.optimizer, config, self.world)
+            return PlainUpdate(self.policy, self.adam, config, self.world)
         if config.update == "analytic":
             from reference_ppo.analytic import AnalyticUpdate
 
             if self.policy.spec.discrete:
                 raise UsageError("the analytic update is for continuous actions; use plain")
-            return AnalyticUpdate(self.policy, self.optimizer, config, self.world)
+            return AnalyticUpdate(self.policy, self.adam, config, self.world)
         if self.world.size > 1:
             raise UsageError(f"the {config.update} update runs in a single process")
         if config.update == "compiled":
             from reference_ppo.compiled import CompiledUpdate
 
-            return CompiledUpdate(self.policy, self.optimizer, config)
+            return CompiledUpdate(self.policy, self.adam, config)
         from reference_ppo.by_hand import NumpyUpdate
 
-        return NumpyUpdate(self.policy, self.optimizer, config)
+        return NumpyUpdate(self.policy, self.adam, config)
 
     def close(self) -> None:
         """Stop environment processes."""

@@ -34,10 +34,8 @@ def run_cli() -> RunCli:
         timeout: float = 120,
         python: str = sys.executable,
     ) -> subprocess.CompletedProcess[str]:
-        # A test in this process may have switched torch's backend autoload off; a user has not.
-        inherited = {k: v for k, v in os.environ.items() if k != "TORCH_DEVICE_BACKEND_AUTOLOAD"}
         full = {
-            **inherited,
+            **os.environ,
             "LANG": "C.UTF-8",
             "LC_ALL": "",
             "COLUMNS": "120",

@@ -104,13 +104,13 @@ def ours(config: Config) -> dict[str, Any]:
 
 def compile_before(trainer: Trainer) -> None:
     """Run the compiled step once, then put the weights and Adam's state back."""
-    update = trainer.update
     rows = torch.zeros(trainer.config.minibatch, trainer.policy.spec.obs_dim + trainer.buffer.a_dim + 3)
-    theta = trainer.policy.theta.detach().clone()
-    update.minibatch(rows)
-    with torch.no_grad():
-        trainer.policy.theta.copy_(theta)
-    trainer.optimizer.state.clear()
+    theta = trainer.adam.theta.clone()
+    trainer.update.minibatch(rows)
+    trainer.adam.theta.copy_(theta)
+    trainer.adam.m.zero_()
+    trainer.adam.v.zero_()
+    trainer.adam.t = 0
 
 
 def stable_baselines3(config: Config) -> dict[str, Any]:

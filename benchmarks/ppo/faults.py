@@ -80,7 +80,7 @@ def learning_rate_jumps(t: Trainer) -> None:
     def broken(gamma: float, lam: float) -> None:
         estimate(gamma, lam)
         if t.updates == 20:
-            t.optimizer.param_groups[0]["lr"] *= 1000
+            t.adam.lr *= 1000
 
     t.buffer.estimate = broken  # type: ignore[method-assign]
 

@@ -16,11 +16,12 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from reference_ppo.adam import Adam
 from reference_ppo.analytic import AnalyticUpdate
 from reference_ppo.config import Config
 from reference_ppo.envs.make import Spec
 from reference_ppo.policy import Policy
-from reference_ppo.ppo import PlainUpdate, make_optimizer
+from reference_ppo.ppo import PlainUpdate
 
 D, K, B = 9, 2, 256
 
@@ -73,7 +74,8 @@ def conventional(rows: torch.Tensor, count: int) -> None:
 def reference(rows: torch.Tensor, count: int, form: type[PlainUpdate] = PlainUpdate) -> None:
     spec = Spec(D, K, False, -np.ones(K, np.float32), np.ones(K, np.float32))
     policy = Policy(spec).to(rows.device)
-    update = form(policy, make_optimizer(policy, Config()), Config())
+    config = Config()
+    update = form(policy, Adam(policy.theta, config.lr, config.adam_eps), config)
     order = np.arange(B)[None].repeat(count, 0)
     update(rows, order)
 

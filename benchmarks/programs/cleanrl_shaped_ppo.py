@@ -1,6 +1,6 @@
-"""PPO in the shape of CleanRL's continuous-action script, on an environment made of arithmetic.
+"""PPO in the shape of CleanRL's continuous-action script: same sizes, wrappers and operators.
 
-Device from BENCH_DEVICE; with BENCH_EMPTY set, only the imports run. Written for benchmarks/simulate.py.
+One iteration; the device from BENCH_DEVICE. Written for benchmarks/simulate.py.
 """
 
 from __future__ import annotations
@@ -8,37 +8,23 @@ from __future__ import annotations
 import os
 import random
 
+import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
 from torch.distributions.normal import Normal
 
-STEPS, ITERATIONS, EPOCHS, MINIBATCHES = 1024, 2, 10, 32
+STEPS, EPOCHS, MINIBATCHES = 2048, 10, 32  # the script's own defaults
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
 
-class Pole:
-    """A noisy pendulum of three observations and one action; never terminates, truncates at 200."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = np.random.default_rng(seed)
-        self.reset()
-
-    def reset(self) -> np.ndarray:
-        self.angle, self.speed, self.time = self.random.uniform(-3, 3), 0.0, 0
-        return self.observe()
-
-    def observe(self) -> np.ndarray:
-        return np.array([[np.cos(self.angle), np.sin(self.angle), self.speed]], dtype=np.float32)
-
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        push = float(np.clip(action[0, 0], -2, 2))
-        self.speed += (15 * np.sin(self.angle) + 3 * push) * 0.05
-        self.angle, self.time = self.angle + self.speed * 0.05, self.time + 1
-        reward = -(self.angle**2 + 0.1 * self.speed**2 + 0.001 * push**2)
-        done = self.time >= 200
-        observation = self.reset() if done else self.observe()
-        return observation, np.array([reward]), np.array([done])
+def make_env() -> gym.Env:
+    """Pendulum under the wrappers that such scripts use."""
+    env = gym.wrappers.FlattenObservation(gym.make("Pendulum-v1"))
+    env = gym.wrappers.ClipAction(gym.wrappers.RecordEpisodeStatistics(env))
+    env = gym.wrappers.NormalizeObservation(env)
+    env = gym.wrappers.TransformObservation(env, lambda x: np.clip(x, -10, 10), env.observation_space)
+    return gym.wrappers.TransformReward(gym.wrappers.NormalizeReward(env), lambda r: np.clip(r, -10, 10))
 
 
 class Agent(nn.Module):
@@ -64,33 +50,32 @@ def main() -> None:
     np.random.seed(1)
     torch.manual_seed(1)
     device = torch.device(os.environ.get("BENCH_DEVICE", "cpu"))
-    env, agent = Pole(1), Agent().to(device)
+    env, agent = gym.vector.SyncVectorEnv([make_env]), Agent().to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=3e-4, eps=1e-5)
     obs = torch.zeros((STEPS, 1, 3)).to(device)
     actions = torch.zeros((STEPS, 1, 1)).to(device)
     logprobs, rewards, dones, values = (torch.zeros((STEPS, 1)).to(device) for _ in range(4))
-    next_obs, next_done = torch.Tensor(env.reset()).to(device), torch.zeros(1).to(device)
-    for _ in range(ITERATIONS):
-        for step in range(STEPS):
-            obs[step], dones[step] = next_obs, next_done
-            with torch.no_grad():
-                action, logprob, _, value = agent(next_obs)
-                values[step] = value.flatten()
-            actions[step], logprobs[step] = action, logprob
-            seen, reward, done = env.step(action.cpu().numpy())
-            rewards[step] = torch.tensor(reward).to(device).view(-1)
-            next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(done).to(device)
+    next_obs, next_done = torch.Tensor(env.reset(seed=1)[0]).to(device), torch.zeros(1).to(device)
+    for step in range(STEPS):
+        obs[step], dones[step] = next_obs, next_done
         with torch.no_grad():
-            last = agent.critic(next_obs).reshape(1, -1)
-            advantages, running = torch.zeros_like(rewards).to(device), 0
-            for t in reversed(range(STEPS)):
-                alive = 1.0 - (next_done if t == STEPS - 1 else dones[t + 1])
-                following = last if t == STEPS - 1 else values[t + 1]
-                delta = rewards[t] + GAMMA * following * alive - values[t]
-                advantages[t] = running = delta + GAMMA * LAMBDA * alive * running
-            returns = advantages + values
-        update(agent, optimizer, obs.reshape(-1, 3), actions.reshape(-1, 1), logprobs.reshape(-1),
-               advantages.reshape(-1), returns.reshape(-1), values.reshape(-1))
+            action, logprob, _, value = agent(next_obs)
+            values[step] = value.flatten()
+        actions[step], logprobs[step] = action, logprob
+        seen, reward, ended, cut, _ = env.step(action.cpu().numpy())
+        rewards[step] = torch.tensor(reward).to(device).view(-1)
+        next_obs, next_done = torch.Tensor(seen).to(device), torch.Tensor(ended | cut).to(device)
+    with torch.no_grad():
+        last = agent.critic(next_obs).reshape(1, -1)
+        advantages, running = torch.zeros_like(rewards).to(device), 0
+        for t in reversed(range(STEPS)):
+            alive = 1.0 - (next_done if t == STEPS - 1 else dones[t + 1])
+            following = last if t == STEPS - 1 else values[t + 1]
+            delta = rewards[t] + GAMMA * following * alive - values[t]
+            advantages[t] = running = delta + GAMMA * LAMBDA * alive * running
+        returns = advantages + values
+    update(agent, optimizer, obs.reshape(-1, 3), actions.reshape(-1, 1), logprobs.reshape(-1),
+           advantages.reshape(-1), returns.reshape(-1), values.reshape(-1))
     print(sum(p.sum().item() for p in agent.parameters()))
 
 
@@ -102,8 +87,10 @@ def update(agent, optimizer, obs, actions, logprobs, advantages, returns, values
         for start in range(0, STEPS, STEPS // MINIBATCHES):
             picked = order[start : start + STEPS // MINIBATCHES]
             _, logprob, entropy, value = agent(obs[picked], actions[picked])
-            ratio = (logprob - logprobs[picked]).exp()
+            difference = logprob - logprobs[picked]
+            ratio = difference.exp()
             with torch.no_grad():
+                (-difference).mean(), ((ratio - 1) - difference).mean()  # two estimates of the KL divergence
                 fractions += [((ratio - 1.0).abs() > CLIP).float().mean().item()]
             gain = advantages[picked]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -118,5 +105,5 @@ def update(agent, optimizer, obs, actions, logprobs, advantages, returns, values
             optimizer.step()
 
 
-if __name__ == "__main__" and not os.environ.get("BENCH_EMPTY"):
+if __name__ == "__main__":
     main()

@@ -79,12 +79,14 @@ __all__ = [
     "driver_relation",
     "driver_seen",
     "evidence",
+    "explain_command",
     "families",
     "flagged_variables",
     "has_npu_software",
     "import_error",
     "in_container",
     "in_ranges",
+    "misused_variables",
     "needs",
     "ops_package",
     "package",
@@ -94,6 +96,7 @@ __all__ = [
     "python_minor",
     "refused_nodes",
     "relation_to",
+    "said",
     "same_series",
     "seen_hardware",
     "set_env",
@@ -180,6 +183,38 @@ def evidence(place: str, words: object) -> Evidence:
     """One observation, shortened to what a line can hold."""
     text = str(words)
     return Evidence(place, text if len(text) <= 300 else text[:297] + "...")
+
+
+def misused_variables(
+    check: Check, machine: Machine, role: str, title: Text, cause: Text, note: Text, *more: str
+) -> Iterable[Finding]:
+    """One warning of `check` for all variables that `env_vars.tsv` flags in this role.
+
+    `title` has the parameter `names`; the effect of each variable follows `cause`; the fix
+    unsets them and then runs `more`.
+    """
+    rows = flagged_variables(machine, role)
+    if not rows:
+        return
+    names = [row["name"] for row in rows]
+    yield check.found(
+        Severity.WARNING,
+        title,
+        with_effects(cause, rows),
+        {"names": ", ".join(f"{n}={machine.var(n)}" for n in names)},
+        fixes=(Fix(note, (f"unset {' '.join(names)}", *more)),),
+        evidence=tuple(evidence(name, machine.var(name)) for name in names),
+    )
+
+
+def said(tail: tuple[str, ...], lines: int) -> tuple[Evidence, ...]:
+    """The last lines that a probe printed."""
+    return tuple(evidence("output", line) for line in tail[-lines:])
+
+
+def explain_command(machine: Machine, script: str) -> str:
+    """Run a line of Python with the interpreter under diagnosis and have its output explained."""
+    return f"{machine.python.executable or 'python'} -c '{script}' 2>&1 | npudoctor explain -"
 
 
 def in_container(machine: Machine) -> bool:

@@ -15,7 +15,7 @@ from npudoctor.core.finding import Fix
 from npudoctor.core.text import Text
 from npudoctor.machine.facts import CannInstall, Distribution, Machine, value
 from npudoctor.pairing.advice import driver_set_fix, set_fix
-from npudoctor.pairing.install import CPU_INDEX
+from npudoctor.pairing.install import PIP, pair_commands
 from npudoctor.pairing.rows import PairRow
 from npudoctor.pairing.solve import Query
 from npudoctor.pairing.table import WORKS, DriverRelation, Relation, Tables
@@ -69,11 +69,8 @@ def best_install(machine: Machine, tables: Tables) -> CannInstall:
 
 
 def pip_pair(machine: Machine, torch: str, torch_npu: str) -> tuple[str, ...]:
-    """The pip commands that install a pair; x86_64 needs torch's CPU build from its own index."""
-    pip = f"{machine.python.executable or 'python'} -m pip install"
-    if value(machine.os.arch) == "x86_64":
-        return f"{pip} torch=={torch}+cpu --index-url {CPU_INDEX}", f"{pip} torch-npu=={torch_npu}"
-    return (f"{pip} torch=={torch} torch-npu=={torch_npu}",)
+    """The pip commands that install a pair for the interpreter under diagnosis."""
+    return _for_this_python(machine, pair_commands(torch, torch_npu, _arch(machine)))
 
 
 def set_fixes(machine: Machine, tables: Tables, **given: str | None) -> tuple[Fix, ...]:
@@ -121,9 +118,12 @@ def _carried_fix(tables: Tables, driver: str, arch: str, python: str | None) -> 
 
 def _in_this_python(machine: Machine, fix: Fix) -> Fix:
     """The same commands for the interpreter under diagnosis."""
-    python = machine.python.executable or "python"
-    commands = tuple(c.replace("python -m pip", f"{python} -m pip", 1) for c in fix.commands)
-    return dataclasses.replace(fix, commands=commands)
+    return dataclasses.replace(fix, commands=_for_this_python(machine, fix.commands))
+
+
+def _for_this_python(machine: Machine, commands: tuple[str, ...]) -> tuple[str, ...]:
+    pip = PIP.replace("python", machine.python.executable or "python", 1)
+    return tuple(pip + c[len(PIP) :] if c.startswith(PIP) else c for c in commands)
 
 
 def _arch(machine: Machine) -> str:

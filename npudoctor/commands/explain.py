@@ -12,6 +12,7 @@ from npudoctor.commands.options import Command, option, shared_options
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import Text
+from npudoctor.core.unit_words import Part
 from npudoctor.session import Session
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ _UNITS = (
     "npudoctor.smoke_test.stages",
     "npudoctor.export.rules",
 )
-_CAUSE = Text("cause", "原因")
-_FIX = Text("fix", "修复")
+_PARTS = {
+    Part.SAYS: Text("says", "报告"), Part.CAUSE: Text("cause", "原因"), Part.FIX: Text("fix", "修复"),
+}
 _SOURCE = Text("source", "来源")
 _UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
@@ -116,6 +118,8 @@ def _page(text: str) -> Report:
     if codes.looks_like_code(text):
         return present.page(text, (), (), tables)
     found = codes.search(text)
+    if not found and text.isidentifier():  # one word that is no path: asked for as a code
+        return present.page(text, (), (), tables)
     if not found:
         raise UserError(_NEITHER, _NEITHER_HINT, {"what": text})
     return present.page(text, (), found, tables)
@@ -145,25 +149,21 @@ def _unit_page(text: str) -> Report | None:
 
 
 def _unit_block(module: ModuleType) -> Answer:
-    """Title, cause, fix and sources of a unit, as far as it states them, and its own description."""
-    from inspect import cleandoc
-
+    """What a unit looks for, what it says, and its sources."""
+    from npudoctor.core import unit_words
     from npudoctor.core.blocks import Answer
     from npudoctor.core.text import verbatim
 
-    code = module.__name__.rpartition(".")[2].split("_")[0].upper()
-    unit = next((u for u in vars(module).values() if getattr(u, "code", None) == code), module)
+    code, unit = unit_words.code_of(module), unit_words.unit_of(module)
+    lines = [(_ABOUT, unit_words.about(module))]
+    lines += [(_PARTS[part], text) for part, text in unit_words.words(module)]
     message = getattr(unit, "message", unit)
-    lines = [(_ABOUT, verbatim(cleandoc(module.__doc__ or "").replace("\n\n", "\n")))]
-    for label, name in ((_CAUSE, "cause"), (_FIX, "fix")):
-        words = getattr(message, name, None)
-        if isinstance(words, Text):
-            lines.append((label, verbatim(words.en, words.zh)))
     for source in getattr(message, "sources", ()) or getattr(unit, "sources", ()):
         lines.append((_SOURCE, verbatim(source)))
     slug = module.__name__.rpartition(".")[2].partition("_")[2].replace("_", "-")
     title = getattr(unit, "title", None)
     head = verbatim(f"{code}  {slug}")
     if isinstance(title, Text):
-        head = verbatim(f"{code}  {slug}: {title.en}", f"{code}  {slug}：{title.zh}")
+        words = unit_words.bare(title)
+        head = verbatim(f"{code}  {slug}: {words.en}", f"{code}  {slug}：{words.zh}")
     return Answer(head, tuple(lines))

@@ -80,8 +80,8 @@ _BAD_RANGE = Text(
     "with_bench",
     is_flag=True,
     help=Text(
-        "Also measure eager torch, torch.compile and onnxruntime.",
-        "另测 eager torch、torch.compile 与 onnxruntime 的延迟。",
+        "Also measure eager torch, torch.compile, onnxruntime and the OM.",
+        "另测 eager torch、torch.compile、onnxruntime 与 OM 的延迟。",
     ),
 )
 @option("--no-atc", is_flag=True, help=Text("Only print the ATC command.", "只打印 ATC 命令。"))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import click
 from npudoctor.commands.options import Command, option, shared_options
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
+from npudoctor.core.streams import stdout_aside
 from npudoctor.core.text import Text
 from npudoctor.session import Session
 
@@ -116,7 +114,7 @@ def _run(
             from npudoctor.simulate import cuda_shim
 
             cuda_shim.apply(stack, "npu")
-        stack.enter_context(_stdout_aside(aside))
+        stack.enter_context(stdout_aside(aside))
         outcome = runner.run(program, arguments, module=module is not None)
     return recorder, outcome
 
@@ -178,20 +176,3 @@ def _emit(session: Session, report: Any, numbers: dict[str, Any], top: int) -> N
     render(report, console, session)
     if session.output is not None:
         emit_text(session, buffer.getvalue())
-
-
-@contextmanager
-def _stdout_aside(wanted: bool) -> Iterator[None]:
-    """Send what the program prints to standard error, so that standard output holds JSON alone."""
-    if not wanted:
-        yield
-        return
-    sys.stdout.flush()
-    saved = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
-from npudoctor.machine.facts import Known, Leaf, Machine, Node, value
+from npudoctor.machine.facts import Denied, Known, Leaf, Machine, Node, Unknown, value
 from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.table import Tables
 
@@ -23,6 +23,14 @@ _ASKED = Text("chip {chip} is not on this host (there are {there})", "此主机�
 _ASKED_WHY = Text("only nodes that exist can be mapped", "只能映射存在的节点")
 _CHOOSE = Text("choose one of those that are there", "请从现有芯片中选择")
 _MISSING = Text("{path} is not on this host: left out of the line", "此主机没有 {path}：命令中已省略")
+_REFUSED = Text(
+    "{path} may not be looked at by this user: left out of the line", "当前用户无权查看 {path}：命令中已省略"
+)
+_AS_ROOT = Text(
+    "run this command as root, or make the path readable", "以 root 运行此命令，或放开该路径的读权限"
+)
+_UNSEEN = Text("{path} could not be looked at: left out of the line", "无法查看 {path}：命令中已省略")
+_LOOK = Text("look at the path by hand", "手动检查该路径")
 _INSIDE = Text("this is a container: the line must be made on the host", "当前在容器内：请在主机上生成该命令")
 _INSIDE_WHY = Text(
     "a container sees only what it was given, not what its host has",
@@ -166,22 +174,36 @@ def _mounts(machine: Machine, nodes: int) -> tuple[tuple[str, ...], list[Finding
         if isinstance(leaf, Known):
             mounts.append(path)
         else:
-            missing.append(_absent(key, path, severity, _REINSTALL))
+            missing.append(_left_out(key, leaf, path, severity, _REINSTALL))
     if nodes > 1:
         if isinstance(machine.hccn_conf, Known):
             mounts.append(machine.hccn_conf.value)
         else:
-            missing.append(_absent("network", "/etc/hccn.conf", Severity.WARNING, _CONFIGURE))
+            missing.append(
+                _left_out("network", machine.hccn_conf, "/etc/hccn.conf", Severity.WARNING, _CONFIGURE)
+            )
         if isinstance(machine.hccn_tool, Known):
             mounts.append(machine.hccn_tool.value)
     return tuple(mounts), missing
 
 
-def _absent(key: str, path: str, severity: Severity, remedy: Text) -> Finding:
-    fixes = (Fix(remedy, needs_root=True),)
+def _left_out(key: str, leaf: Leaf, path: str, severity: Severity, remedy: Text) -> Finding:
+    """A mount that is not in the line: its source is not there, or could not be looked at."""
+    title, seen = _MISSING, ""
     params: dict[str, object] = {"path": path}
+    if isinstance(leaf, Unknown):
+        title, remedy = (_REFUSED, _AS_ROOT) if isinstance(leaf, Denied) else (_UNSEEN, _LOOK)
+        seen = leaf.detail
     return _finding(
-        "NPU099", "mount-source-missing", severity, _MISSING, _WHY[key], params, fixes=fixes, place=path
+        "NPU099",
+        "mount-source-missing",
+        severity,
+        title,
+        _WHY[key],
+        params,
+        fixes=(Fix(remedy, needs_root=True),),
+        evidence=(Evidence(path, seen),) if seen else (),
+        place=path,
     )
 
 
@@ -212,9 +234,9 @@ def _finding(
     params: dict[str, object] | None = None,
     *,
     fixes: tuple[Fix, ...] = (),
+    evidence: tuple[Evidence, ...] = (),
     place: str = "",
 ) -> Finding:
-    seen = (Evidence(place, "ENOENT"),) if place else ()
     return Finding(
         code,
         slug,
@@ -223,7 +245,7 @@ def _finding(
         cause,
         Place(place) if place else None,
         params or {},
-        seen,
+        evidence,
         fixes,
         (SOURCE,),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npudoctor.core.blocks import Block, Phrase
+from npudoctor.core.blocks import Block, Cell, Phrase, cell_text
 from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
@@ -28,8 +28,12 @@ class Fact:
 
     key: str
     label: Text
-    value: str
+    value: Cell
     place: str = ""
+
+    def words(self, lang: str) -> str:
+        """The value in `lang`."""
+        return cell_text(self.value, lang)
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.blocks import Table
+from npudoctor.core.blocks import Phrase, Table, cell_text
 from npudoctor.core.report import Fact
 from npudoctor.core.text import Text
-from npudoctor.export import om
-from npudoctor.export.atc import Conversion
 from npudoctor.export.bench import Timing
 from npudoctor.export.graph import Graph, Value
+from npudoctor.export.loop import Loop
+from npudoctor.export.om_check import Converted
 from npudoctor.export.source import Source
-from npudoctor.export.verify import Comparison, Loop
+from npudoctor.export.verify import Comparison
 
 SCHEMA = "npudoctor.export/1"
-OM_RTOL = 1e-2
 
 VERDICT = Text(
     "exported: {path} ({bytes} bytes) gives torch's answers",
     "已导出：{path}（{bytes} 字节），结果与 torch 一致",
 )
 VERDICT_BAD = Text("exported: {path}, but read the findings first", "已导出：{path}，但请先查看发现的问题")
-OM_FAILED = Text("the OM cannot be run: {reason}", "无法运行 OM：{reason}")
 ATC_TITLE = Text("Conversion to OM", "转换为 OM")
 ATC_STATE = Text("state", "状态")
 _NOT_RUN = Text(
@@ -38,7 +36,10 @@ _NO_SOC = Text(
     "未运行：芯片未知。请填写 soc_version：Ascend 加 npu-smi info 中的名称，如 Ascend910B3；Atlas A3 用 "
     "npu-smi info -t board -i 0 -c 0 中的两个名称。或指定 --soc",
 )
-_CONVERTED = Text("converted for {soc} and compared with torch", "已为 {soc} 转换，并与 torch 比较")
+_CONVERTED = Text(
+    "converted for {soc} and compared with the ONNX file", "已为 {soc} 转换，并与 ONNX 文件比较"
+)
+_NOT_LOADED = Text("converted for {soc}; the OM could not be run", "已为 {soc} 转换；OM 无法运行")
 _CONVERTED_ONLY = Text(
     "converted for {soc}; the OM was not run: there is no ais_bench here",
     "已为 {soc} 转换；未运行 OM：此处没有 ais_bench",
@@ -49,8 +50,23 @@ _CHECKS = Text("Against torch", "与 torch 比较")
 _INPUT, _ROWS = Text("input", "输入"), Text("rows", "行数")
 _ABSOLUTE, _RELATIVE = Text("largest error", "最大误差"), Text("relative", "相对误差")
 _SUCCESS = Text("success torch / ONNX", "成功率 torch / ONNX")
-_KINDS = {"random": Text("random", "随机"), "rollout": Text("real observations", "真实观测")}
+_KINDS = {
+    "random": Text("random", "随机"),
+    "rollout": Text("real observations", "真实观测"),
+    "om random": Text("OM against ONNX, random", "OM 与 ONNX，随机"),
+    "om rollout": Text("OM against ONNX, real observations", "OM 与 ONNX，真实观测"),
+}
 _LOOP = Text("closed loop, {episodes} episodes", "闭环，{episodes} 个回合")
+_SAME_OUTCOMES = Text(
+    "Closed loop: all {episodes} episodes end as with torch.",
+    "闭环：{episodes} 个回合的结局均与 torch 相同。",
+)
+_OUTCOMES = Text(
+    "Closed loop: {changed} of {episodes} episodes end otherwise than with torch. Torch itself ends up to "
+    "{own} otherwise when the last bit of its observations changes.",
+    "闭环：{episodes} 个回合中有 {changed} 个的结局与 torch 不同。仅改变观测的最后一位时，"
+    "torch 自身最多有 {own} 个回合的结局改变。",
+)
 _BENCH = Text("Microseconds per call, one CPU thread", "每次调用的微秒数，单 CPU 线程")
 _WAY, _BATCH, _US = Text("way", "方式"), Text("batch", "批量"), Text("µs", "微秒")
 _FASTER, _WHY = Text("times faster than eager", "相对 eager 的倍数"), Text("why not", "未测原因")
@@ -81,16 +97,18 @@ def facts(source: Source, graph: Graph, exporter: str, path: Path) -> tuple[Fact
 
 def checks(comparisons: Sequence[Comparison], loop: Loop | None) -> Table:
     """Errors against torch per kind of input, and the closed loop."""
-    from npudoctor.core.blocks import Phrase
-
     rows: list[tuple[Any, ...]] = [
         (_KINDS[c.kind], str(c.rows), f"{c.absolute:.1e}", f"{c.relative:.1e}", "") for c in comparisons
     ]
+    note = None
     if loop is not None:
+        params = {"changed": loop.changed, "episodes": loop.episodes, "own": loop.own_changed}
+        note = Phrase(_OUTCOMES if loop.changed else _SAME_OUTCOMES, params)
         both = (loop.torch_success, loop.onnx_success)
         success = "-" if None in both else " / ".join(f"{s:.1%}" for s in both if s is not None)
         rows.append((Phrase(_LOOP, {"episodes": loop.episodes}), "", f"{loop.difference:.1e}", "", success))
-    return Table(_CHECKS, (_INPUT, _ROWS, _ABSOLUTE, _RELATIVE, _SUCCESS), tuple(rows), right=(1, 2, 3, 4))
+    columns = (_INPUT, _ROWS, _ABSOLUTE, _RELATIVE, _SUCCESS)
+    return Table(_CHECKS, columns, tuple(rows), right=(1, 2, 3, 4), note=note)
 
 
 def bench_table(timings: Sequence[Timing]) -> list[Table]:
@@ -106,13 +124,15 @@ def bench_table(timings: Sequence[Timing]) -> list[Table]:
     return [Table(_BENCH, (_WAY, _BATCH, _US, _FASTER, _WHY), tuple(rows), right=(1, 2, 3))]
 
 
-def state(conversion: Conversion | None, soc: str | None) -> Text:
+def state(done: Converted, soc: str | None) -> Text:
     """What happened to the OM."""
-    if conversion is None:
+    if done.conversion is None:
         return _NO_SOC if soc is None else _NOT_RUN
-    if conversion.om is None:
+    if done.conversion.om is None:
         return _FAILED
-    return _CONVERTED if om.available() else _CONVERTED_ONLY
+    if done.comparisons:
+        return _CONVERTED
+    return _NOT_LOADED if done.findings else _CONVERTED_ONLY
 
 
 def extra(
@@ -123,10 +143,11 @@ def extra(
     loop: Loop | None,
     timings: Sequence[Timing],
     words: list[str],
-    conversion: Conversion | None,
+    done: Converted,
     soc: str | None,
 ) -> dict[str, Any]:
     """The machine-readable form, schema `npudoctor.export/1`."""
+    conversion = done.conversion
     return {
         "schema": SCHEMA,
         "source": source.label,
@@ -139,13 +160,14 @@ def extra(
         "nodes": len(graph.nodes),
         "comparisons": [_finite(vars(c)) for c in comparisons],
         "closed_loop": _finite(vars(loop)) if loop else None,
-        "bench_us": [vars(t) for t in timings],
+        "bench_us": [{**vars(t), "note": cell_text(t.note, "en")} for t in timings],
         "atc": {
             "command": words,
             "soc_version": soc,
             "ran": conversion is not None,
             "status": conversion.code if conversion else None,
             "om": str(conversion.om) if conversion and conversion.om else None,
+            "comparisons": [_finite(vars(c)) for c in done.comparisons],
         },
     }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npudoctor.core import autoload
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
 
@@ -79,9 +80,9 @@ def resolve(target: str) -> Source:
 
 def _import_torch() -> None:
     # The export runs on the host; a broken torch_npu must not stand in its way.
-    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     try:
-        import torch
+        with autoload.off():
+            import torch
     except (ImportError, OSError, RuntimeError) as error:
         raise UserError(_NO_TORCH, _NO_TORCH_HINT, {"reason": str(error).split("\n")[0]}) from None
     torch.set_num_threads(1)

@@ -100,7 +100,7 @@ def judge(path: Path, folder: Path, table: Path | None = None) -> HostLine:
     except Exception as error:  # one odd bundle must not end a survey of thousands
         why = f"{path}: {type(error).__name__}: {error}"
         return HostLine(host, problem=(why, why))
-    words = {fact.key: fact.value for fact in facts(machine)}
+    words = {fact.key: fact.words("en") for fact in facts(machine)}
     first = found[0] if found else None
     return HostLine(
         host,

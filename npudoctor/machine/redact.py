@@ -69,6 +69,16 @@ _COMMON_WORDS = re.compile(
     r"share|site|system|test|tmp|tools|toolkit|torch|torch_npu|ubuntu|user|users|usr|var|version|work|"
     r"worker"
 )
+# A host named after the stack (910b3, cann-8): only the whole word goes, or the diagnosis would suffer.
+_STACK_WORD = re.compile(
+    r"\d{3}[a-z]?|ascend|atlas|cann|npu|davinci|python|py3|cp3|x86|aarch|arm|torch", re.I
+)
+HOST = "HOST"  # what a host's name becomes
+# A domain behind it: two labels and more, or one that only a private network uses.
+_DOMAIN = (
+    r"(?:\.[A-Za-z][A-Za-z0-9-]*){2,}"
+    r"|\.(?:local|localdomain|lan|internal|intra|intranet|corp|home|cluster|svc|private)(?![\w-])"
+)
 # File owners and the account of this process are named in these fields of observations.
 _NAME_FIELDS = frozenset({"owner", "group"})
 
@@ -82,7 +92,8 @@ class Redactor:
     """
 
     def __init__(self, names: Mapping[str, str] | None = None, homes: tuple[str, ...] = ()) -> None:
-        self._names: dict[str, str] = {}
+        self._names: dict[str, re.Pattern[str]] = {}
+        self._placeholders: dict[str, str] = {}
         for name, placeholder in (names or {}).items():
             self._learn(name, placeholder)
         self._homes = tuple(h for h in homes if h not in ("/", "/root", ""))
@@ -97,7 +108,8 @@ class Redactor:
     def _learn(self, name: str, placeholder: str) -> None:
         common = name.isdigit() or name in _KEPT_WORDS or _COMMON_WORDS.fullmatch(name)
         if len(name) > 2 and not common:
-            self._names[name] = placeholder
+            self._placeholders[name] = placeholder
+            self._names[name] = _pattern(name, placeholder)
 
     def data(self, node: Any, key: str = "", versions: bool = False) -> Any:
         """Plain data with every string in it redacted; keys of paths too."""
@@ -139,13 +151,13 @@ class Redactor:
         return self._named(text)
 
     def _named(self, text: str) -> str:
-        for name, placeholder in self._names.items():
-            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", placeholder, text)
+        for name, pattern in self._names.items():
+            text = pattern.sub(self._placeholders[name], text)
         return text
 
     def _host(self, host: str) -> str:
         numeric = host.replace(".", "").isdigit()
-        known = numeric or host in self._names.values() or _PUBLIC_HOST.fullmatch(host)
+        known = numeric or host in self._placeholders.values() or _PUBLIC_HOST.fullmatch(host)
         return host if known else self._address(host, "host")
 
     def _paths(self, text: str) -> str:
@@ -161,6 +173,19 @@ class Redactor:
         return self._addresses.setdefault(address, f"<{kind}-{len(self._addresses) + 1}>")
 
 
+def _pattern(name: str, placeholder: str) -> re.Pattern[str]:
+    """Where a name stands for what it names, and not for a part of another word.
+
+    A host's name with a digit or a hyphen in it is hardly anything else: it also goes out of
+    `trainer17_4242_ascend_pt`, `TRAINER17-eth0` and, with its domain, `trainer17.cluster.local`.
+    """
+    if placeholder != HOST or _STACK_WORD.match(name):
+        return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-]|\.\d)")
+    if re.search(r"[\d-]", name):
+        return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?:{_DOMAIN})?(?![A-Za-z0-9])", re.I)
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(?:{_DOMAIN})?(?![\w-])", re.I)
+
+
 def of_this_machine() -> Redactor:
     """A redactor that knows this machine's names."""
     import getpass
@@ -170,7 +195,7 @@ def of_this_machine() -> Redactor:
     names = {}
     host = socket.gethostname()
     for name in (host, host.split(".")[0], os.environ.get("HOSTNAME", "")):
-        names[name] = "HOST"
+        names[name] = HOST
     try:
         user = getpass.getuser()
     except (KeyError, OSError, ImportError):

@@ -32,6 +32,11 @@ _COMMON_WORDS = (
     "sort __init__ to cpu cuda numpy item tolist detach train eval parameters state_dict"
 )
 COMMON = frozenset(_COMMON_WORDS.split())
+# Of these a variable's name tells which class is meant: `rollout_buffer.add` is `RolloutBuffer.add`.
+_STORE = re.compile(r"buffer|storage|memory|replay|rollouts?$|^rb$", re.I)
+STORE = "store."
+_SHARED = COMMON | {"sample"}  # of a distribution, a policy, an action space, or a buffer
+_WHOLE = re.compile(r"^(collect\w*|rollout|sample_trajector\w+)$")
 
 
 @enum.unique
@@ -156,7 +161,10 @@ class Loops:
         functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*self._ctx.nodes(ast.FunctionDef)]
         functions += self._ctx.nodes(ast.AsyncFunctionDef)
         for node in functions:
-            found.setdefault(node.name, []).append(node)
+            own = function_name(self._ctx, node)
+            found.setdefault(own, []).append(node)
+            if own != node.name and node.name in COMMON:  # `self.add(...)` within the class
+                found.setdefault(node.name, []).append(node)
         return found
 
     def _callees(self, call: ast.Call) -> list[ast.AST]:
@@ -221,14 +229,30 @@ def callee_name(call: ast.Call) -> str | None:
     if isinstance(func, ast.Attribute):
         if isinstance(func.value, ast.Name) and func.value.id == "self" and _MODULE_NAME.search(func.attr):
             return "forward"
-        return func.attr
+        stored = func.attr in _SHARED and _STORE.search(_last_name(func.value))
+        return f"{STORE}{func.attr}" if stored else func.attr
     return None
+
+
+def function_name(ctx: ModuleContext, function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The name of a function as `callee_name` gives it: `store.add` for the `add` of a rollout buffer."""
+    owner = ctx.parent(function)
+    stored = isinstance(owner, ast.ClassDef) and function.name in _SHARED and _STORE.search(owner.name)
+    return f"{STORE}{function.name}" if stored else function.name
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _tells(call: ast.Call) -> bool:
     """Whether the name called can stand for a function of this module: not `self.norm.update(x)`."""
     func = call.func
-    if not isinstance(func, ast.Attribute) or func.attr not in COMMON:
+    if (
+        not isinstance(func, ast.Attribute)
+        or func.attr not in COMMON
+        or _STORE.search(_last_name(func.value))
+    ):
         return True
     if func.attr == "train" and call.args and not isinstance(call.args[0], ast.Constant):
         return True  # trainer.train(batch), not model.train(True)
@@ -270,7 +294,7 @@ def _mark(call: ast.Call) -> Heat | None:
     func = call.func
     if not isinstance(func, ast.Attribute):
         return None
-    if func.attr == "backward":
+    if func.attr in ("backward", "manual_backward"):
         return Heat.MINIBATCH
     if func.attr in ("step", "step_wait", "step_async") and _is_env(func.value):
         return Heat.STEP
@@ -279,9 +303,8 @@ def _mark(call: ast.Call) -> Heat | None:
     return None
 
 
-def _is_env(node: ast.AST) -> bool:
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    return bool(_ENV.search(name))
+def _is_env(node: ast.expr) -> bool:
+    return bool(_ENV.search(_last_name(node)))
 
 
 def _by_name(loop: LoopNode) -> Heat:
@@ -294,5 +317,11 @@ def _by_name(loop: LoopNode) -> Heat:
     text = " ".join(names)
     for pattern, heat in ((_EPOCH, Heat.EPOCH), (_BATCH, Heat.MINIBATCH), (_STEP, Heat.STEP)):
         if pattern.search(text):
-            return heat
+            return Heat.EPOCH if heat is Heat.STEP and _runs_rollouts(loop) else heat
     return Heat.LOOP
+
+
+def _runs_rollouts(loop: LoopNode) -> bool:
+    """Whether one pass collects a whole rollout: `while self.num_timesteps < total: self.collect()`."""
+    calls = (n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return any(_WHOLE.search(callee_name(call) or "") for call in calls)

@@ -18,6 +18,7 @@ RELEASES = "https://gitcode.com/Ascend/pytorch/releases"
 CANN_IMAGE = "quay.io/ascend/cann"
 TORCH_NPU_IMAGE = "quay.io/ascend/torch-npu"
 ARCHITECTURES = ("x86_64", "aarch64")
+PIP = "python -m pip install"
 
 
 def pip_commands(row: PairRow, python: str, arch: str) -> tuple[str, ...]:
@@ -27,19 +28,29 @@ def pip_commands(row: PairRow, python: str, arch: str) -> tuple[str, ...]:
     builds. On aarch64 the plain version is asked for: older releases have no `+cpu` build
     there, and for newer ones the plain request finds it in the same index.
     """
-    suffix = "+cpu" if arch == "x86_64" else ""
     needs = " ".join(_quoted(r) for r in python_needs(python))
     commands = [
-        f"python -m pip install torch=={row.torch}{suffix} --index-url {CPU_INDEX}",
-        f"python -m pip install {needs}",
+        torch_command(row.torch, arch),
+        f"{PIP} {needs}",
     ]
     if row.on_index:
-        commands.append(f"python -m pip install torch_npu=={row.torch_npu}")
+        commands.append(f"{PIP} torch_npu=={row.torch_npu}")
     else:
         tag = f"cp{python.replace('.', '')}" if python else "cp*"
         wheel = f"torch_npu-{row.torch_npu}-{tag}-{tag}-*_{arch}.whl"
-        commands.append(f"python -m pip install ./{wheel}")
+        commands.append(f"{PIP} ./{wheel}")
     return tuple(commands)
+
+
+def torch_command(torch: str, arch: str) -> str:
+    """The pip line for the build of torch that torch_npu goes with."""
+    suffix = "+cpu" if arch == "x86_64" else ""
+    return f"{PIP} torch=={torch}{suffix} --index-url {CPU_INDEX}"
+
+
+def pair_commands(torch: str, torch_npu: str, arch: str) -> tuple[str, ...]:
+    """Commands for the two packages alone, where what they need is installed already."""
+    return torch_command(torch, arch), f"{PIP} torch_npu=={torch_npu}"
 
 
 @functools.lru_cache(maxsize=16)

@@ -209,8 +209,8 @@ def _findings(data: Tables, solution: Solution, arch: str) -> list[Finding]:
     if solution.verdict == "no-set":
         found = [_conflict(data, solution.query, pair) for pair in solution.conflicts]
         found = found or [_conflict(data, solution.query, (n, n)) for n in list(solution.query.given())[:1]]
-        first = found[0]
-        return [Finding(**{**vars(first), "fixes": fixes, "consequences": tuple(found[1:])})]
+        # The conflicts stand side by side; the changes below the last one mend them all.
+        return [*found[:-1], replace(found[-1], fixes=fixes)]
     return []
 
 

@@ -85,6 +85,7 @@ class Analysis:
         median_op_us: median duration of those.
         work_us: what their durations exceed the median by, summed; each name counts with its own
             median, so that one preempted call does not pass for computation.
+        cut: the trace's file ended in the middle of its events.
     """
 
     source: str
@@ -115,6 +116,7 @@ class Analysis:
     median_op_us: float
     work_us: float
     skipped: int
+    cut: bool
 
     def share(self, microseconds: float) -> float:
         """Part of the window, 0 to 1."""
@@ -164,6 +166,7 @@ def analyse(trace: Trace) -> Analysis:
         median_op_us=float(np.median(durations)) if len(durations) else 0.0,
         work_us=_work(launched),
         skipped=trace.skipped,
+        cut=trace.cut,
     )
 
 

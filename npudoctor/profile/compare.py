@@ -6,7 +6,8 @@ from npudoctor.core.report import Fact, Report
 from npudoctor.core.text import Text
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.as_data import as_data
-from npudoctor.profile.verdict import all_bounds, milliseconds, split_of
+from npudoctor.profile.facts import milliseconds
+from npudoctor.profile.verdict import all_bounds, split_of
 
 _VERDICT = Text(
     "{before} -> {after}; window {a} -> {b} ({ratio}x)", "{before} -> {after}；窗口 {a} -> {b}（{ratio} 倍）"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from array import array
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,7 @@ class Trace:
         aicpu: indices of names known to have run on the AI CPU.
         skipped: events that were not intervals or had no usable time.
         copied_bytes: bytes of the copies whose size the trace tells.
+        cut: the file ended in the middle of its events.
     """
 
     source: str
@@ -85,6 +87,7 @@ class Trace:
     aicpu: frozenset[int]
     skipped: int = 0
     copied_bytes: float = 0.0
+    cut: bool = False
 
     @property
     def has_device(self) -> bool:
@@ -103,9 +106,30 @@ class Builder:
         self._aicpu: set[int] = set()
         self.skipped = 0
         self.copied_bytes = 0.0
+        self._first: int | None = None
 
     def __len__(self) -> int:
         return len(self._start)
+
+    def since_first(self, time: Any) -> float:
+        """Microseconds since the first time given.
+
+        Times of an NPU are text, microseconds since 1970 with three decimals: as one float they
+        would be rounded to a quarter of a microsecond.
+
+        Raises:
+            TypeError, ValueError, OverflowError: not a time.
+        """
+        if isinstance(time, str):
+            whole, fraction = _split(time)
+        else:
+            whole, fraction = float(time), 0.0
+        if self._first is None:
+            self._first = math.floor(whole)
+            if abs(self._first) >= 1e18:
+                self._first = None
+                raise ValueError("not a time of this world")
+        return float(whole - self._first) + fraction
 
     def add(
         self,
@@ -129,7 +153,7 @@ class Builder:
         if aicpu:
             self._aicpu.add(index)
 
-    def build(self, source: str, form: str) -> Trace:
+    def build(self, source: str, form: str, *, cut: bool = False) -> Trace:
         """Sort by start, longer first at equal starts, so that parents come before children."""
         start, end = _numpy(self._start, np.float64), _numpy(self._end, np.float64)
         order = np.lexsort((-end, start))
@@ -152,7 +176,16 @@ class Builder:
             frozenset(self._aicpu),
             self.skipped,
             self.copied_bytes,
+            cut,
         )
+
+
+def _split(time: str) -> tuple[float, float]:
+    """A time as its whole part, exact up to 2^53, and its fraction with every decimal."""
+    whole, _, fraction = time.strip().partition(".")
+    if whole.isdigit() and fraction.isdigit():
+        return float(whole), float(f"0.{fraction}")
+    return float(time), 0.0
 
 
 class Interner:

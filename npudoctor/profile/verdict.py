@@ -7,12 +7,13 @@ import dataclasses
 from npudoctor import tables
 from npudoctor.core.finding import Evidence, Finding, Place, Severity
 from npudoctor.core.registry import collect
-from npudoctor.core.report import Fact, Report
+from npudoctor.core.report import Report
 from npudoctor.core.text import Text
 from npudoctor.profile import bounds
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.api import Bound, Split
 from npudoctor.profile.as_data import as_data
+from npudoctor.profile.facts import measured, milliseconds, summed_up
 from npudoctor.profile.folder import Statistics
 
 WORTH_SAYING = 0.10
@@ -26,13 +27,6 @@ _SIMULATED = Text(
     "{verdict} (simulated NPU; no hardware was measured): {share} of {window}",
     "{verdict}（模拟 NPU，未测量任何硬件）：占 {window} 的 {share}",
 )
-_WINDOW = Text("window", "窗口")
-_BUSY = Text("device busy", "设备忙碌")
-_IDLE = Text("device idle", "设备空闲")
-_SYNCS = Text("syncs", "同步")
-_LAUNCHES = Text("launches", "下发")
-_OWN = Text("its own step trace", "自带的步骤统计")
-_OWN_OPS = Text("its own top operators", "自带的算子统计")
 _AICPU_TITLE = Text("{count} kernels ran on the AI CPU: {names}", "{count} 个算子在 AI CPU 上运行：{names}")
 _AICPU_CAUSE = Text(
     "the AI CPU is for control and rare operators; such a kernel is many times slower than on the AI Core",
@@ -97,7 +91,7 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
             "window": milliseconds(analysis.window_us),
         },
         findings=tuple(findings),
-        facts=_facts(analysis) + _summed_facts(summed),
+        facts=measured(analysis) + summed_up(summed),
         tables={name: tables.load(name).date for name in ("profile_events", "device_costs")},
         extra={
             "verdict": winner.slug,
@@ -111,11 +105,6 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
 def speedup(share: float) -> float:
     """Amdahl: how many times faster at most when this share of the time is gone."""
     return 1.0 / max(1.0 - share, 1e-3)
-
-
-def milliseconds(us: float) -> str:
-    """Microseconds as a short text."""
-    return f"{us / 1000:.1f} ms"
 
 
 def _finding(bound: Bound, analysis: Analysis, split: Split, decides: bool) -> Finding:
@@ -184,29 +173,3 @@ def _aicpu(analysis: Analysis) -> Finding:
             "atlasprofiling_16_1149.html",
         ),
     )
-
-
-def _facts(analysis: Analysis) -> tuple[Fact, ...]:
-    facts = [Fact("window", _WINDOW, milliseconds(analysis.window_us), analysis.source)]
-    if analysis.has_device:
-        share = analysis.share
-        facts.append(Fact("busy", _BUSY, f"{milliseconds(analysis.busy_us)} ({share(analysis.busy_us):.0%})"))
-        facts.append(Fact("idle", _IDLE, f"{milliseconds(analysis.idle_us)} ({share(analysis.idle_us):.0%})"))
-    facts.append(Fact("launches", _LAUNCHES, f"{analysis.launches} ({analysis.launch_rate:.0f}/s)"))
-    facts.append(Fact("syncs", _SYNCS, str(analysis.sync_count)))
-    return tuple(facts)
-
-
-def _summed_facts(summed: Statistics) -> tuple[Fact, ...]:
-    facts = []
-    if summed.steps:
-        computing, communication, free = (sum(column) for column in zip(*summed.steps))
-        value = (
-            f"{len(summed.steps)}: computing {milliseconds(computing)}, "
-            f"communication {milliseconds(communication)}, free {milliseconds(free)}"
-        )
-        facts.append(Fact("step_trace", _OWN, value, "step_trace_time.csv"))
-    if summed.operators:
-        top = ", ".join(f"{kind} {milliseconds(total)}" for kind, _, _, total in summed.operators[:3])
-        facts.append(Fact("op_statistic", _OWN_OPS, top, "op_statistic.csv"))
-    return tuple(facts)

@@ -29,7 +29,7 @@ def as_dict(report: Report, lang: str) -> dict[str, Any]:
         "findings": [_finding(f, lang) for f in report.findings],
         "passed": [_unit(u, lang) for u in report.passed],
         "not_checked": [_unit(u, lang) for u in report.not_checked],
-        "facts": {f.key: {"value": f.value, "place": f.place} for f in report.facts},
+        "facts": {f.key: {"value": f.words("en"), "place": f.place} for f in report.facts},
         "tables": dict(report.tables),
         "next_step": report.next_step.render(lang, report.params) if report.next_step else None,
         "banner": report.banner.render(lang) if report.banner else None,

@@ -78,7 +78,7 @@ def render(report: Report, changes: Changes, console: Console, session: Session)
 
     for fact in report.facts:
         line = Line(f"{session.tr(fact.label):<8} ", style="dim")
-        console.print(line.append(fact.value, style="not dim"))
+        console.print(line.append(fact.words(session.lang), style="not dim"))
     console.print()
     _beside_items(report, changes, console, session)
     _edits(changes, console, session)

@@ -75,7 +75,7 @@ def render(report: Report, lang: str) -> str:
         banner=report.banner.render(lang) if report.banner else "",
         verdict=report.verdict.render(lang, report.params),
         next=report.next_step.render(lang, report.params) if report.next_step else "",
-        facts=[(fact.label.render(lang), fact.value) for fact in report.facts],
+        facts=[(fact.label.render(lang), fact.words(lang)) for fact in report.facts],
         blocks=[_block(block, lang) for block in report.blocks],
         findings=[_finding(finding, lang) for finding in report.findings],
         tables=sorted(report.tables.items()),

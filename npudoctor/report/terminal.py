@@ -41,7 +41,7 @@ def render(report: Report, console: Console, session: Session) -> None:
         console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
     for fact in report.facts:
         line = Line(f"{session.tr(fact.label):<12} ", style="dim")
-        line.append(fact.value, style="not dim")
+        line.append(fact.words(session.lang), style="not dim")
         if fact.place and session.verbose:
             line.append(f"  ({fact.place})")
         console.print(line)

@@ -12,6 +12,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any
 
+from npudoctor.core import autoload
 from npudoctor.simulate import limits
 from npudoctor.simulate.options import Options
 from npudoctor.simulate.support import require
@@ -38,6 +39,7 @@ def activate(options: Options) -> Any:
         devices.count = options.device_count
         npu_module.properties.name = f"{options.chip} (simulated)"
         stack = ExitStack()
+        stack.enter_context(autoload.off())  # for children of the program, such as spawned workers
         recorder = Recorder(options.window)
         for name, module in standin.build(npu).items():
             stack.callback(_restore_module, name, sys.modules.get(name))

@@ -21,7 +21,7 @@ def forecast(recorder: Any, costs: Costs) -> dict[str, Any]:
         rollout time per environment step), `costs`, and `covered`: the share of events replayed.
     """
     recorder.fold()
-    window = _steady(recorder.window)
+    window = _steady(list(recorder.timeline()))
     base = replay(window, costs)
     options: list[dict[str, Any]] = []
     for key, positions in _worst(recorder, base).items():
@@ -31,7 +31,7 @@ def forecast(recorder: Any, costs: Costs) -> dict[str, Any]:
                         "gain_percent": round(gain, 1)})
     options.sort(key=lambda option: -option["gain_percent"])
     everything = sum(recorder.kernels.values()) + sum(recorder.syncs.values())
-    replayed = sum(1 for event in window if len(event) == 3 or event[0] == "sync")
+    replayed = sum(1 for event in window if event[3] is None or event[0] == "sync")
     return {
         "simulated": True,
         "estimate": base.as_dict(),

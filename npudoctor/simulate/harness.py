@@ -23,10 +23,11 @@ def main(arguments: list[str]) -> int:
     mode, folder, target = arguments[0], Path(arguments[1]), arguments[2:]
     module = target[0] == "-m"
     program, rest = (target[1], target[2:]) if module else (target[0], target[1:])
-    from npudoctor.simulate import runner, support
+    from npudoctor.core import autoload
+    from npudoctor.simulate import runner
 
-    support.prepare()
     with ExitStack() as stack:
+        stack.enter_context(autoload.off())
         recorder = _device(mode, stack)
         scalars, optimizers = _watch(stack)
         outcome = runner.run(program, rest, module=module)

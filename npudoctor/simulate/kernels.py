@@ -33,11 +33,12 @@ from npudoctor.simulate.bridge import (
 CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 CPU = torch.device("cpu")
 Tensor = torch.Tensor
+Limit = tuple  # (set of types, function of the operator's name and the type)
 
 _FACTORY = """
 def make(
     name, run, run_numbers, CPU_KEYS, launch, allocated, odd, host_list, wrap_all, resolved, CELLS, capsule,
-    tensor_of, DEFAULTS,
+    tensor_of, NUMBERS, LIMITED, limited, DEFAULTS,
 ):
 {defaults}
     def kernel({signature}):
@@ -49,8 +50,8 @@ def make(
     return kernel
 """
 # A Python number in a tensor's place arrives as a number, and PyTorch's CPU kernel takes it as one.
-_TENSOR = """k = {a}.__class__
-if k is float or k is int or k is bool or k is complex:
+_NUMBERS = frozenset((float, int, bool, complex))
+_TENSOR = """if {a}.__class__ in NUMBERS:
     h{a} = {a}; go = run_numbers
 else:
     c = capsule({a}); q = (CELLS[(id(c) + 16) >> 3] + 8) >> 3; d = CELLS[q]
@@ -58,6 +59,8 @@ else:
         dev = d; CELLS[q] = 1; h{a} = tensor_of(c)
     else:
         h{a} = odd(name, {a}, d, dev)"""
+# Only in front of operators that some chip limits (limits.py).
+_LIMIT = "if {a}.dtype in LIMITED: bad = {a}.dtype"
 _ONE = """allocated(o, dev, where)
 c = capsule(o); CELLS[(CELLS[(id(c) + 16) >> 3] + 8) >> 3] = dev
 return tensor_of(c)"""
@@ -152,8 +155,13 @@ def kinds_of(schema: Any) -> list[tuple[str, Any]]:
     return kinds
 
 
-def compiled(overload: Any) -> Callable[..., Any]:
-    """The kernel of one operator overload that computes something."""
+def compiled(overload: Any, limit: Limit | None = None) -> Callable[..., Any]:
+    """The kernel of one operator overload that computes something.
+
+    Args:
+        limit: the types that the real device does not take here (a set that may change), and what to
+            call, with the operator's name and the type, when one is met.
+    """
     schema = overload._schema
     kinds = kinds_of(schema)
     positional = [(k, a) for k, a in kinds if not a.kwarg_only]
@@ -165,12 +173,14 @@ def compiled(overload: Any) -> Callable[..., Any]:
     defaults = tuple(a.default_value if a.has_default_value() else None for _, a in positional)
     bits = schema.name.replace("aten::", "") in _TAKES_CONJUGATES
     result = _result_of(overload, positional)
-    make = _factory(shape, extra, result, bits, _work_of(schema.name, result))
-    return make(
+    make = _factory(shape, extra, result, bits, _work_of(schema.name, result), limit is not None)
+    kernel = make(
         schema.name.replace("aten::", ""), overload._handle.redispatch_boxed, _taking_numbers(overload),
         CPU_KEYS, live.launch, live.allocated, odd, host_list, wrap_all, resolved, CELLS, to_capsule,
-        from_capsule, defaults,
+        from_capsule, _NUMBERS, *(limit or (frozenset(), None)), defaults,
     )
+    kernel.checks_limits = True
+    return kernel
 
 
 # Matrix products: the operand whose last extent is summed over.
@@ -215,7 +225,9 @@ def _result_of(overload: Any, positional: list[tuple[str, Any]]) -> str:
 
 
 @functools.cache
-def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool, work: str) -> Callable[..., Any]:
+def _factory(
+    shape: str, extra: tuple[str, ...], result: str, bits: bool, work: str, limit: bool
+) -> Callable[..., Any]:
     kinds = list(_split(shape))
     signature, body, call = [], [], []
     for number, (kind, default) in enumerate(kinds):
@@ -223,7 +235,7 @@ def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool, work: 
         signature.append(name + (f"=D{number}" if default else ""))
         call.append(name if kind == "S" else f"h{name}")
         if kind == "T":
-            lines = _TENSOR.format(a=name).splitlines()
+            lines = (_TENSOR + ("\n    " + _LIMIT if limit else "")).format(a=name).splitlines()
             if bits:
                 body += [f"if {name}.is_conj() or {name}.is_neg():",
                          f"    h{name}, dev = resolved({name})", "else:"]
@@ -237,6 +249,8 @@ def _factory(shape: str, extra: tuple[str, ...], result: str, bits: bool, work: 
     for name in extra:
         body += [f"if kw.get({name!r}) is not None:",
                  f"    kw[{name!r}], dev = host_list(name, kw[{name!r}], dev)"]
+    if limit:
+        body = ["bad = None", *body, "if bad is not None: limited(name, bad)"]
     source = _FACTORY.format(
         defaults="\n".join(f"    D{n} = DEFAULTS[{n}]" for n, (_, d) in enumerate(kinds) if d) or "    pass",
         signature=", ".join([*signature, "*rest", "**kw"]),

@@ -9,18 +9,18 @@ import sys
 import weakref
 from typing import Any
 
-from npudoctor.simulate.recorder import BATCH, Recorder
+from npudoctor.simulate.recorder import BATCH, BLOCKS, Recorder
 
 recorder: Recorder | None = None
-_blocks: dict[int, Any] = {}
 
 
 class Block(weakref.ref):
     """A weak reference to a host storage that stands for device memory; its death is a free."""
 
-    __slots__ = ("event", "owner")
-    event: tuple
-    owner: list
+    __slots__ = ("device", "nbytes", "where")
+    device: int
+    nbytes: int
+    where: tuple | None
 
 
 def launch(name: str, work: int = 0) -> tuple | None:
@@ -38,15 +38,17 @@ def launch(name: str, work: int = 0) -> tuple | None:
     while frame is not None:
         code = frame.f_code
         key = id(code)
-        inside = library.get(key)
-        if inside is None:
+        try:
+            inside = library[key]
+        except KeyError:
             inside = live.classify(code)
         if not inside:
             where = (key, frame.f_lasti)
+            where = live.places.setdefault(where, where)
             break
         frame = frame.f_back
     events = live.events
-    events.append((name, where, work))
+    events += (name, where, work, None)
     if len(events) >= BATCH:
         live.fold()
     return where
@@ -58,16 +60,11 @@ def allocated(host: Any, code: int, where: tuple | None) -> None:
     if live is None:
         return
     storage = host.untyped_storage()
-    block = Block(storage, _freed)
-    nbytes = storage.nbytes()
-    block.event = (-nbytes, code, where)
-    block.owner = blocks = live.blocks
-    _blocks[id(block)] = block
-    blocks.append((nbytes, code, where))
-    if len(blocks) >= BATCH:
-        live.fold()
-
-
-def _freed(block: Any) -> None:
-    del _blocks[id(block)]
-    block.owner.append(block.event)
+    note = live.note_block
+    block = Block(storage, note)
+    block.nbytes = storage.nbytes()
+    block.device = code
+    block.where = where
+    note(block)
+    if len(live.blocks) >= BLOCKS:
+        live.fold_blocks()

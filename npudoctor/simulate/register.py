@@ -46,7 +46,7 @@ def kernel_for(name: str, overload: Any, on_cpu: bool, current: Callable[[Any], 
         return kernels.factory(overload, current)
     if any(a.name == "device" for a in arguments):
         return kernels.like(overload)
-    return kernels.compiled(overload)
+    return kernels.compiled(overload, limits.of(name))
 
 
 def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
@@ -54,13 +54,12 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
     library = torch.library.Library("aten", "IMPL")
     _KEEP.append(library)
     count = 0
-    watched = limits.watched()
     for name, overload, on_cpu in overloads():
         kernel = special[name] if name in special else kernel_for(name, overload, on_cpu, current)
         if kernel is not None:
             if torch.Tag.nondeterministic_seeded in overload.tags:
                 kernel = rng.drawing(kernel)
-            if name in watched:
+            if not getattr(kernel, "checks_limits", False):
                 kernel = limits.checked(name, kernel)
             library.impl(name, kernel, "PrivateUse1")
             count += 1

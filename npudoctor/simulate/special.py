@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from npudoctor.simulate import devices, kernels, live, pinned
+from npudoctor.simulate import devices, kernels, limits, live, pinned
 from npudoctor.simulate.bridge import HOST, device_code, to_device, to_host
 from npudoctor.simulate.recorder import D2H, H2D
 
@@ -14,11 +14,17 @@ aten = torch.ops.aten
 CPU = torch.device("cpu")
 
 
+_COPIED = limits.of("copy_")
+_CONVERTED = limits.of("_to_copy")
+
+
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """`target.copy_(source)` where at least one of the two is on the device."""
-    to_npu, from_npu = target.device.type == "npu", source.device.type == "npu"
+    to_npu, from_npu = not target.is_cpu, not source.is_cpu
     host_target = to_host(target) if to_npu else target
     host_source = to_host(source) if from_npu else source
+    if to_npu:
+        _check(_COPIED, host_target.dtype)
     host_target.copy_(host_source)
     if to_npu and from_npu:
         live.launch("copy_")
@@ -28,6 +34,11 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         else:
             _download(host_source, non_blocking, host_target)
     return target
+
+
+def _check(limit: Any, dtype: Any) -> None:
+    if limit is not None and dtype in limit[0]:
+        limit[1]("", dtype)
 
 
 def _upload(source: Any, non_blocking: bool) -> Any:
@@ -48,16 +59,18 @@ def _to_copy(self: Any, **kw: Any) -> Any:
     kw.pop("pin_memory", None)
     here = self.device
     target = here if device is None else device
-    if here.type == "npu" and target.type == "npu":
+    from_kind, to_kind = here.type, target.type
+    if from_kind == "npu" and to_kind == "npu":
         return _within(self, here, target, kw)
-    if here.type not in _REAL or target.type not in _REAL:
-        raise NotImplementedError(f"the simulated NPU cannot copy from {here.type} to {target.type}")
-    host = to_host(self) if here.type == "npu" else self
-    result = aten._to_copy.default(host, **kw)
-    if target.type == "cpu":
+    if from_kind not in _REAL or to_kind not in _REAL:
+        raise NotImplementedError(f"the simulated NPU cannot copy from {from_kind} to {to_kind}")
+    host = to_host(self) if from_kind == "npu" else self
+    result = _host_copy(host, **kw) if kw else host.clone()
+    if to_kind == "cpu":
         if live.recorder is not None:
             _download(host, non_blocking)
         return result
+    _check(_CONVERTED, result.dtype)
     where = None
     if live.recorder is not None:
         where = _upload(host, non_blocking)
@@ -67,11 +80,13 @@ def _to_copy(self: Any, **kw: Any) -> Any:
 
 
 _REAL = ("cpu", "npu")
+_host_copy = aten._to_copy.default._op
 
 
 def _within(self: Any, here: Any, target: Any, kw: Any) -> Any:
     """A change of type, or a copy to another device."""
-    result = aten._to_copy.default(to_host(self), **kw)
+    result = _host_copy(to_host(self), **kw)
+    _check(_CONVERTED, result.dtype)
     code = device_code(here.index if target == here else devices.resolve(target))
     where = live.launch("_to_copy")
     live.allocated(result, code, where)
@@ -82,7 +97,10 @@ def _local_scalar_dense(self: Any) -> Any:
     """Read one number: the host waits for everything queued."""
     if live.recorder is not None:
         live.recorder.sync("item")
-    return aten._local_scalar_dense.default(to_host(self))
+    return to_host(self).item()
+
+
+copy_.checks_limits = _to_copy.checks_limits = True  # type: ignore[attr-defined]
 
 
 def waiting(overload: Any, cause: str) -> Any:

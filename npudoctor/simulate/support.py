@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 
+from npudoctor.core import autoload
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
 
@@ -39,12 +39,6 @@ _INTERPRETER = Text(
 )
 
 
-def prepare() -> None:
-    """Before torch is imported: keep an installed torch_npu from loading itself."""
-    if "torch" not in sys.modules:
-        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-
-
 def require() -> None:
     """Check torch, its hooks and the interpreter.
 
@@ -53,8 +47,8 @@ def require() -> None:
     """
     if importlib.util.find_spec("torch") is None:
         raise UserError(_NO_TORCH, _NO_TORCH_HINT, {"python": sys.executable})
-    prepare()
-    import torch
+    with autoload.off():
+        import torch
 
     version = str(torch.__version__)
     accelerator = getattr(torch._C, "_acc", None)

@@ -49,7 +49,8 @@ def chrome_trace(recorder: Any, costs: Costs) -> str:
             }
         )
 
-    replay(recorder.window[-LIMIT:], costs, trace=add)
+    events = list(recorder.timeline())
+    replay(events[-LIMIT:], costs, trace=add)
     return json.dumps(
         {
             "traceEvents": rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from npudoctor.core.blocks import Answer
+from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Evidence, Finding, Fix, Place
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
@@ -129,7 +130,7 @@ def _as_data(match: Match) -> dict[str, object]:
 def page(
     what: str, codes: tuple[CodeRow, ...], symptoms: tuple[Symptom, ...], tables: dict[str, str]
 ) -> Report:
-    """The page of a vendor code, a symptom, or the result of a word search."""
+    """The page of a vendor code, a symptom, or of a word search; exit code 1 when nothing is known."""
     blocks = [*map(_code_block, codes), *map(symptom_block, symptoms)]
     return Report(
         command="explain",
@@ -137,6 +138,7 @@ def page(
         params={"what": what, "date": max(tables.values())},
         blocks=tuple(blocks),
         tables=tables,
+        decided=None if blocks else Exit.FINDINGS,
         extra={
             "what": what,
             "codes": [{"code": c.code, "family": c.family, "meaning": c.meaning} for c in codes],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reference_ppo.config import Config
 from reference_ppo.envs.reach import ReachVectorEnv
-from reference_ppo.envs.worker import bound_to_parent
+from reference_ppo.envs.worker import worker
 from reference_ppo.errors import UsageError
 
 REACH_ID = "reference_ppo/Reach-v0"
@@ -54,11 +54,17 @@ class Spec:
             return a[:, 0].astype(np.int64) + self.start
         if squash:
             a = np.tanh(a)
+        bounded, low, half = self.bounds
+        inside = low + (np.clip(a, -1.0, 1.0) + 1) * half
+        return inside if bounded is None else np.where(bounded, inside, a)
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.bool_] | None, NDArray[np.float32], NDArray[np.float32]]:
+        """Which dimensions are bounded (K,), None if all are; low and half the width of these."""
         bounded = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(bounded, self.low, -1), np.where(bounded, self.high, 1)
-        return np.where(bounded, low + (np.clip(a, -1.0, 1.0) + 1) * (0.5 * (high - low)), a).astype(
-            np.float32
-        )
+        half = 0.5 * (high - low)
+        return None if bounded.all() else bounded, low.astype(np.float32), half.astype(np.float32)
 
 
 def spec_of(envs: gym.vector.VectorEnv) -> Spec:
@@ -108,9 +114,8 @@ def _make_envs(config: Config, n: int) -> gym.vector.VectorEnv:
     one = partial(make_single, REACH_ID if reach else config.env, kwargs)
     if config.workers:
         # spawn: a forked child of a process that has opened an accelerator inherits a broken context.
-        return AsyncVectorEnv(
-            [bound_to_parent(one)] * n, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP
-        )
+        mode = AutoresetMode.SAME_STEP
+        return AsyncVectorEnv([one] * n, context="spawn", worker=worker, autoreset_mode=mode)
     return SyncVectorEnv([one] * n, autoreset_mode=AutoresetMode.SAME_STEP)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,10 @@ def test_closed_standard_input_is_one_sentence() -> None:
 
 
 def test_unknown_code_is_unknown_not_wrong(run_cli: Any) -> None:
-    report = run(run_cli, "599999")
-    assert "unknown to the table of 2026" in report["verdict"]
-    assert report["exit_code"] == 0
+    for code in ("599999", "UNKNOWNCODE", "ZZ9999"):
+        report = run(run_cli, code)
+        assert "unknown to the table of 2026" in report["verdict"]
+        assert report["exit_code"] == 1
 
 
 def test_words(run_cli: Any) -> None:
@@ -122,7 +124,7 @@ def test_words(run_cli: Any) -> None:
     assert report["extra"]["symptoms"][0]["id"] == "slow-inference"
 
 
-@pytest.mark.parametrize("what", ["no-such.log", "qwertz", "/", "\x00x"])
+@pytest.mark.parametrize("what", ["no-such.log", "no such words", "/", "\x00x"])
 def test_bad_input(what: str, run_cli: Any) -> None:
     if "\x00" in what:
         what = "bad\udcffname"
@@ -147,3 +149,13 @@ def test_limit(run_cli: Any, tmp_path: Path) -> None:
     )
     assert len(run(run_cli, log, "--limit", "1")["findings"]) == 1
     assert len(run(run_cli, log, "--limit", "0")["findings"]) == 3
+
+
+@pytest.mark.parametrize("code", ["NPU085", "NPU012", "NPU501", "NPU304", "NPU610", "NPU401", "NPU105"])
+def test_unit_pages_are_chinese_in_chinese(code: str, run_cli: Any) -> None:
+    page = run_cli("explain", code, "--lang", "zh").stdout
+    about = next(line for line in page.splitlines() if "说明:" in line)
+    assert re.search("[\u4e00-\u9fff]{4}", about.partition("说明:")[2])
+    english = run_cli("explain", code, "--lang", "en").stdout
+    assert not re.search("[\u4e00-\u9fff]", english)
+    assert "{" not in page

@@ -43,6 +43,16 @@ def test_conflict_exits_1_and_names_the_pair(run_cli: Any) -> None:
     assert "25.2.X" in report["findings"][0]["cause"]
 
 
+def test_conflicts_stand_side_by_side(run_cli: Any) -> None:
+    given = ("--torch", "2.7.1", "--cann", "8.0.RC1", "--python", "3.13")
+    report = data(run_cli, *given, code=1)
+    assert len(report["extra"]["conflicts"]) == len(report["findings"]) == 2
+    assert all(not finding["consequences"] for finding in report["findings"])
+    assert not report["findings"][0]["fixes"]
+    assert report["findings"][1]["fixes"]
+    assert "follows from this" not in run_cli("pair", *given).stdout
+
+
 def test_unknown_is_said_with_the_date(run_cli: Any) -> None:
     report = data(run_cli, "--torch", "2.99.0", code=1)
     assert report["findings"][0]["code"] == "NPU803"

@@ -56,6 +56,23 @@ def test_missing_files_are_named_and_left_out() -> None:
     assert "/usr/local/dcmi" not in made.command()
 
 
+@pytest.mark.parametrize(
+    ("error", "words"), [("EACCES", "may not be looked at by this user"), ("EIO", "could not be looked at")]
+)
+def test_a_refused_path_is_not_called_missing(error: str, words: str) -> None:
+    made = planned([{"kind": "read", "target": "/etc/ascend_install.info", "error": error}])
+    (finding,) = made.findings
+    assert (finding.code, finding.place and finding.place.path) == ("NPU099", "/etc/ascend_install.info")
+    assert words in finding.title.render("en", finding.params)
+    assert [e.value for e in finding.evidence] == [error]
+    assert "/etc/ascend_install.info" not in made.command()
+
+
+def test_a_missing_path_shows_no_error_number() -> None:
+    (finding,) = planned([{"kind": "stat", "target": "/usr/local/dcmi", "drop": True}]).findings
+    assert finding.evidence == ()
+
+
 def test_network_files_only_for_several_nodes() -> None:
     stat = {"kind": "file", "mode": "0644", "uid": 0, "gid": 0, "owner": "root", "group": "root"}
     there = [

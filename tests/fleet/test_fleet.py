@@ -45,6 +45,19 @@ def test_text_puts_the_odd_ones_first(run_cli: RunCli, folder: Path) -> None:
     assert "8 hosts in 3 version sets: 1 not ready, 0 with warnings, 1 unreadable" in text
 
 
+def test_one_host_and_names_in_chinese(run_cli: RunCli, folder: Path) -> None:
+    english = run_cli("check", "--replay", folder).stdout
+    assert "1 host: " in english
+    assert "1 hosts" not in english
+    assert "1 file could not be read" in english
+    chinese = run_cli("check", "--replay", folder, "--lang", "zh").stdout
+    assert "1 台主机：" in chinese
+    assert "芯片 " in chinese
+    assert "与多数主机不同：驱动 25.3.rc1 (25.0.rc1.1)" in chinese
+    for word in ("chips ", "driver ", "firmware ", "python "):
+        assert word not in chinese
+
+
 def test_json_streams_lines_that_follow_the_schema(run_cli: RunCli, folder: Path) -> None:
     done = run_cli("check", "--replay", folder, "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]

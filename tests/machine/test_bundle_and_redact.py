@@ -102,6 +102,10 @@ def test_unreadable_bundle(tmp_path: Path) -> None:
 
 SECRETS = {
     "host name": ("running on trainer17 now", "trainer17"),
+    "host name in a file name": ("trainer17_4242_20251130_ascend_pt/", "trainer17"),
+    "host name with a domain": ("ssh: trainer17.hpc.example.org: refused", "hpc"),
+    "host name with a private domain": ("TRAINER17.local: refused", "TRAINER17"),
+    "host name before a hyphen": ("bond trainer17-eth0 is up", "trainer17"),
     "user name": ("/proc/alice/x owned by alice", "alice"),
     "home": ("/data/home/alice/Ascend", "/data/home/alice"),
     "other home": ("/home/bob/.local/lib", "bob"),
@@ -201,6 +205,24 @@ def test_the_same_secret_gets_the_same_placeholder() -> None:
     one, two, three = Redactor().data(["10.1.1.1", "10.1.1.2", "10.1.1.1"])
     assert one == three
     assert one != two
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("910b3", "| 0     910B3               | OK            |"),
+        ("cann-8", "/usr/local/Ascend/cann-8.5.0/version.info"),
+        ("trainer", "trainer_state.json"),
+        ("gpu-3", "gpu-31 and xgpu-3"),
+        ("trainer17", "see trainer170"),
+    ],
+)
+def test_a_host_named_like_something_else_damages_nothing(host: str, text: str) -> None:
+    assert Redactor({host: "HOST"}).text(text) == text
+
+
+def test_a_file_named_after_the_host_keeps_its_ending() -> None:
+    assert Redactor({"trainer17": "HOST"}).text("/var/log/trainer17.log") == "/var/log/HOST.log"
 
 
 @given(st.text())

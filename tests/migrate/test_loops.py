@@ -53,6 +53,9 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
             "for t in range(max_timesteps):\n    if t % 9 == 0:\n        evaluate()\n    mark()",
             Heat.STEP,
         ),
+        ("for b in z:\n    self.manual_backward(loss)\n    mark()", Heat.MINIBATCH),
+        ("while self.num_timesteps < total:\n    self.collect_rollouts()\n    mark()", Heat.EPOCH),
+        ("while num_timesteps < total:\n    act()\n    mark()", Heat.STEP),
     ],
 )
 def test_lexical(source: str, heat: Heat) -> None:
@@ -117,3 +120,29 @@ def test_recursion_ends() -> None:
 def test_order() -> None:
     assert hotter(Heat.EPOCH, Heat.STEP, Heat.ONCE) is Heat.STEP
     assert [h.rank for h in Heat] == sorted(h.rank for h in Heat)
+
+
+BUFFER = """
+class {name}:
+    def {method}(self, x):
+        mark()
+
+for step in range(9):
+    obs = env.step(a)
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "call", "heat"),
+    [
+        ("RolloutBuffer", "add", "rollout_buffer.add(obs)", Heat.STEP),
+        ("ReplayMemory", "sample", "self.memory.sample(obs)", Heat.STEP),
+        ("ReplayMemory", "sample", "action_space.sample(obs)", Heat.ONCE),
+        ("Policy", "sample", "policy.sample(obs)", Heat.STEP),
+        ("Meter", "add", "meter.add(obs)", Heat.ONCE),
+        ("RolloutBuffer", "add", "names.add(obs)", Heat.ONCE),
+    ],
+)
+def test_methods_of_buffers_are_told_apart(name: str, method: str, call: str, heat: Heat) -> None:
+    assert heat_of_mark(BUFFER.format(name=name, method=method, call=call)) is heat

@@ -41,7 +41,7 @@ def test_orthogonal(shape: tuple[int, int]) -> None:
 def test_act_packs_action_log_prob_and_value(spec: Spec) -> None:
     policy = Policy(spec, seed=1)
     s, noise = torch.randn(6, spec.obs_dim), torch.randn(6, spec.act_dim)
-    out, _ = policy.act(torch.cat([s, noise, torch.ones(6, 1)], 1), torch.zeros(6, 0))
+    out, _ = policy.act(torch.cat([s, noise, torch.ones(6, 1)], 1), torch.zeros(6, 0), policy.weights())
     pi, v = policy(s)
     k = 1 if spec.discrete else spec.act_dim
     torch.testing.assert_close(out[:, :k], pi.sample(noise))

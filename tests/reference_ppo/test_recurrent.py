@@ -38,8 +38,8 @@ def test_a_new_episode_begins_without_memory() -> None:
     x = torch.randn(2, 3 + 1 + 1)
     x[:, -1] = torch.tensor([0.0, 1.0])
     with torch.no_grad():
-        fresh, _ = policy.act(x, torch.zeros(2, 2 * UNITS))
-        used, _ = policy.act(x, torch.randn(2, 2 * UNITS))
+        fresh, _ = policy.act(x, torch.zeros(2, 2 * UNITS), policy.weights())
+        used, _ = policy.act(x, torch.randn(2, 2 * UNITS), policy.weights())
     torch.testing.assert_close(used[0], fresh[0])
     assert not torch.allclose(used[1], fresh[1])
 

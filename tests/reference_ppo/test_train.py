@@ -66,6 +66,12 @@ def test_resume_refuses_other_settings(tmp_path) -> None:
 
 
 def test_a_checkpoint_with_code_is_refused(tmp_path) -> None:
-    torch.save({"format": "reference_ppo/1", "x": Trainer}, tmp_path / "evil.pt")
+    torch.save({"format": checkpoint.FORMAT, "x": Trainer}, tmp_path / "evil.pt")
     with pytest.raises(ValueError, match=r"cannot|not a checkpoint"):
         checkpoint.load(tmp_path / "evil.pt")
+
+
+def test_a_checkpoint_of_another_layout_is_refused_in_one_sentence(tmp_path) -> None:
+    torch.save({"format": "reference_ppo/1", "theta": torch.zeros(3)}, tmp_path / "old.pt")
+    with pytest.raises(ValueError, match="weights lie in another order"):
+        checkpoint.load(tmp_path / "old.pt")

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from reference_ppo.adam import Adam
 from reference_ppo.config import Config
-from reference_ppo.ppo import PlainUpdate, loss, make_optimizer
+from reference_ppo.ppo import PlainUpdate, loss
 from reference_ppo.world import World
 from tests.reference_ppo import two_processes
 
@@ -52,7 +53,7 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
     assert torch.equal(both[0]["g"], both[1]["g"])
     order = np.arange(len(data))[None].repeat(3, 0)
     config = Config(minibatch=len(data), rollout_steps=len(data))
-    PlainUpdate(policy, make_optimizer(policy, config), config)(data, order)
+    PlainUpdate(policy, Adam(policy.theta, config.lr, config.adam_eps), config)(data, order)
     torch.testing.assert_close(both[0]["theta"], policy.theta.detach(), rtol=0, atol=1e-6)
     assert torch.equal(both[0]["theta"], both[1]["theta"])
     a = two_processes.numbers()

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from reference_ppo.adam import Adam
 from reference_ppo.config import Config
 from reference_ppo.envs.make import Spec
 from reference_ppo.policy import Policy
-from reference_ppo.ppo import PlainUpdate, loss, make_optimizer
+from reference_ppo.ppo import PlainUpdate, loss
 from reference_ppo.world import World
 
 ROWS = 64
@@ -58,7 +59,8 @@ def main() -> None:
     world.average(g)
     order = np.arange(ROWS // 2)[None].repeat(3, 0)
     config = Config(minibatch=ROWS, rollout_steps=ROWS)
-    PlainUpdate(policy, make_optimizer(policy, config), config, world)(half, order)
+    adam = Adam(policy.theta, config.lr, config.adam_eps)
+    PlainUpdate(policy, adam, config, world)(half, order)
     a = numbers()[world.rank * 4 : world.rank * 4 + 4]
     result = {
         "g": g,

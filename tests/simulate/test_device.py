@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,10 @@ import npudoctor.simulate as simulate
 
 def run(code: str) -> str:
     """Run code in a fresh interpreter; its standard output."""
+    environment = {k: v for k, v in os.environ.items() if k != "TORCH_DEVICE_BACKEND_AUTOLOAD"}
     done = subprocess.run(
-        [sys.executable, "-c", PREFACE + code], cwd=ROOT, capture_output=True, text=True, timeout=120,
-        check=False,
+        [sys.executable, "-c", PREFACE + code], cwd=ROOT, env=environment, capture_output=True, text=True,
+        timeout=120, check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -57,13 +59,17 @@ def test_nothing_changes_before_and_after() -> None:
 names = [(torch.Tensor, "pin_memory"), (torch, "Generator"), (torch, "compile"),
          (torch.autograd, "_engine_run_backward")]
 before = [getattr(owner, name) for owner, name in names]
-import sys
+import os, subprocess, sys
+environment = dict(os.environ)
 with simulate.device() as recorder:
     assert torch.compile is not before[2]
     import torch_npu
     kept = torch.ones(2, device="npu")
 assert [getattr(owner, name) for owner, name in names] == before
 assert "torch_npu" not in sys.modules
+assert dict(os.environ) == environment
+child = [sys.executable, "-c", "import os; print(os.environ.get('TORCH_DEVICE_BACKEND_AUTOLOAD'))"]
+assert subprocess.check_output(child, text=True).strip() == "None"
 recorded = sum(recorder.kernels.values())
 assert (kept + 1).tolist() == [2, 2]
 recorder.fold()

@@ -24,8 +24,8 @@ SHIFTED = (
 SILENT_CPU = ("device.py", "device = torch.device(name)", 'device = torch.device("cpu")')
 FORGOTTEN = (
     "snapshot.py",
-    '"adam": {name: value.detach().cpu() for name, value in adam.items()}',
-    '"adam": {}',
+    '"adam": {"m": adam.m.cpu(), ',
+    '"adam": {"m": 0 * adam.m.cpu(), ',
 )
 
 

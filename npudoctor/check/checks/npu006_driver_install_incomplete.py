@@ -12,6 +12,7 @@ from npudoctor.check.api import (
     Severity,
     Tables,
     Text,
+    device_works,
     evidence,
     value,
 )
@@ -20,6 +21,11 @@ TITLE = Text("the driver's installation is not complete", "驱动安装不完整
 CAUSE = Text(
     "/etc/ascend_install.info says Driver_Install_Status={status}",
     "/etc/ascend_install.info 中 Driver_Install_Status={status}",
+)
+WORKS_CAUSE = Text(
+    "/etc/ascend_install.info says Driver_Install_Status={status}, yet every visible NPU computes: the "
+    "record is stale",
+    "/etc/ascend_install.info 中 Driver_Install_Status={status}，但每个可见 NPU 都能正常计算：该记录已过时",
 )
 FIX = Text("run the driver package's installer again and reboot", "重新运行驱动安装包并重启")
 
@@ -30,10 +36,11 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     status = record.get("driver_install_status", "complete")
     if status.lower() == "complete":
         return
+    works = device_works(machine)
     yield CHECK.found(
-        Severity.WARNING,
+        Severity.NOTE if works else Severity.WARNING,
         TITLE,
-        CAUSE,
+        WORKS_CAUSE if works else CAUSE,
         {"status": status},
         fixes=(Fix(FIX, needs_root=True, host_only=True), ASK_HOST),
         evidence=(evidence("/etc/ascend_install.info", f"Driver_Install_Status={status}"),),

@@ -14,6 +14,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     evidence,
+    said,
     value,
 )
 
@@ -58,7 +59,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         cause,
         {"error": words},
         fixes=(fix,),
-        evidence=(evidence("import torch", words), *(evidence("output", line) for line in seen.tail[-2:])),
+        evidence=(evidence("import torch", words), *said(seen.tail, 2)),
     )
 
 

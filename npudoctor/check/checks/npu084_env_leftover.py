@@ -5,16 +5,13 @@ from __future__ import annotations
 from npudoctor.check.api import (
     Check,
     Finding,
-    Fix,
     Iterable,
     Machine,
-    Severity,
     Tables,
     Text,
-    evidence,
     flagged_variables,
+    misused_variables,
     seen_hardware,
-    with_effects,
 )
 
 TITLE = Text("variables without effect on the NPU are set: {names}", "设置了对 NPU 无效的变量：{names}")
@@ -29,22 +26,13 @@ FIX = Text(
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """One warning for all of them."""
-    rows = flagged_variables(machine, "leftover")
-    if not rows:
-        return
-    names = [row["name"] for row in rows]
     masks = [
-        n for n in names if n.endswith("VISIBLE_DEVICES") and machine.var("ASCEND_RT_VISIBLE_DEVICES") is None
+        row["name"]
+        for row in flagged_variables(machine, "leftover")
+        if row["name"].endswith("VISIBLE_DEVICES") and machine.var("ASCEND_RT_VISIBLE_DEVICES") is None
     ]
-    export = (f"export ASCEND_RT_VISIBLE_DEVICES={machine.var(masks[0])}",) if masks else ()
-    yield CHECK.found(
-        Severity.WARNING,
-        TITLE,
-        with_effects(CAUSE, rows),
-        {"names": ", ".join(names)},
-        fixes=(Fix(FIX, (f"unset {' '.join(names)}", *export)),),
-        evidence=tuple(evidence(name, machine.var(name)) for name in names),
-    )
+    more = [f"export ASCEND_RT_VISIBLE_DEVICES={machine.var(mask)}" for mask in masks[:1]]
+    return misused_variables(CHECK, machine, "leftover", TITLE, CAUSE, FIX, *more)
 
 
 CHECK = Check(

@@ -5,16 +5,12 @@ from __future__ import annotations
 from npudoctor.check.api import (
     Check,
     Finding,
-    Fix,
     Iterable,
     Machine,
-    Severity,
     Tables,
     Text,
-    evidence,
-    flagged_variables,
+    misused_variables,
     seen_hardware,
-    with_effects,
 )
 
 TITLE = Text("debug variables slow the device: {names}", "调试变量使设备变慢：{names}")
@@ -24,18 +20,7 @@ FIX = Text("unset them for real runs", "正式运行前取消这些变量")
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """One warning for all of them."""
-    rows = flagged_variables(machine, "debug")
-    if not rows:
-        return
-    names = [row["name"] for row in rows]
-    yield CHECK.found(
-        Severity.WARNING,
-        TITLE,
-        with_effects(CAUSE, rows),
-        {"names": ", ".join(f"{n}={machine.var(n)}" for n in names)},
-        fixes=(Fix(FIX, (f"unset {' '.join(names)}",)),),
-        evidence=tuple(evidence(name, machine.var(name)) for name in names),
-    )
+    return misused_variables(CHECK, machine, "debug", TITLE, CAUSE, FIX)
 
 
 CHECK = Check(

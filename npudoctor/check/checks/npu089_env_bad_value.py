@@ -5,16 +5,12 @@ from __future__ import annotations
 from npudoctor.check.api import (
     Check,
     Finding,
-    Fix,
     Iterable,
     Machine,
-    Severity,
     Tables,
     Text,
-    evidence,
-    flagged_variables,
+    misused_variables,
     seen_hardware,
-    with_effects,
 )
 
 TITLE = Text(
@@ -26,18 +22,7 @@ FIX = Text("unset them, or use a documented value", "取消这些变量，或使
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """By the `values` rows of env_vars.tsv."""
-    rows = flagged_variables(machine, "values")
-    if not rows:
-        return
-    names = [row["name"] for row in rows]
-    yield CHECK.found(
-        Severity.WARNING,
-        TITLE,
-        with_effects(CAUSE, rows),
-        {"names": ", ".join(f"{n}={machine.var(n)}" for n in names)},
-        fixes=(Fix(FIX, (f"unset {' '.join(names)}",)),),
-        evidence=tuple(evidence(name, machine.var(name)) for name in names),
-    )
+    return misused_variables(CHECK, machine, "values", TITLE, CAUSE, FIX)
 
 
 CHECK = Check(

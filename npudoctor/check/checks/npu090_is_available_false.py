@@ -12,6 +12,8 @@ from npudoctor.check.api import (
     Tables,
     Text,
     evidence,
+    explain_command,
+    said,
     value,
 )
 
@@ -23,6 +25,7 @@ CAUSE = Text(
     "ASCEND_RT_VISIBLE_DEVICES 中的设备列表）",
 )
 FIX = Text("ask the runtime for its error and look it up", "查看运行时的报错并查询")
+SCRIPT = "import torch, torch_npu; torch.npu.set_device(0)"
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -30,25 +33,13 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     seen = value(machine.probes.compute)
     if seen is None or seen.available is not False:
         return
-    python = machine.python.executable or "python"
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
         CAUSE,
         {"count": seen.count if seen.count is not None else "?"},
-        fixes=(
-            Fix(
-                FIX,
-                (
-                    f"{python} -c 'import torch, torch_npu; torch.npu.set_device(0)' 2>&1 | npudoctor "
-                    f"explain -",
-                ),
-            ),
-        ),
-        evidence=(
-            evidence("torch.npu.is_available()", False),
-            *(evidence("output", t) for t in seen.tail[-2:]),
-        ),
+        fixes=(Fix(FIX, (explain_command(machine, SCRIPT),)),),
+        evidence=(evidence("torch.npu.is_available()", False), *said(seen.tail, 2)),
     )
 
 

@@ -12,6 +12,8 @@ from npudoctor.check.api import (
     Tables,
     Text,
     evidence,
+    explain_command,
+    said,
     value,
 )
 
@@ -22,6 +24,7 @@ CAUSE = Text(
     "导入正常但第一个算子失败；若上面没有其他发现，接下来检查算子包、驱动或芯片",
 )
 FIX = Text("look the whole message up", "查询完整报错")
+SCRIPT = 'import torch, torch_npu; print(torch.ones(8, device="npu:0") + 1)'
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -35,18 +38,13 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if not failed and not error:
         return
     words = failed[0] if failed else error
-    python = machine.python.executable or "python"
-    script = 'import torch, torch_npu; print(torch.ones(8, device="npu:0") + 1)'
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
         CAUSE,
         {"error": words[:160]},
-        fixes=(Fix(FIX, (f"{python} -c '{script}' 2>&1 | npudoctor explain -",)),),
-        evidence=(
-            *(evidence("compute", f) for f in failed[:2]),
-            *(evidence("output", t) for t in seen.tail[-4:]),
-        ),
+        fixes=(Fix(FIX, (explain_command(machine, SCRIPT),)),),
+        evidence=(*(evidence("compute", f) for f in failed[:2]), *said(seen.tail, 4)),
     )
 
 

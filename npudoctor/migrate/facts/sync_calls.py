@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import COMMON, Heat, callee_name, hotter, loops_of, throttled
+from npudoctor.migrate.loops import COMMON, Heat, callee_name, function_name, hotter, loops_of, throttled
 from npudoctor.migrate.project import Fact
 from npudoctor.migrate.sync.lookalikes import own_lookalikes
 
@@ -45,7 +45,7 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         if name and name not in COMMON and not throttled(ctx, call):
-            calls.setdefault(function.name, set()).add(name)
+            calls.setdefault(function_name(ctx, function), set()).add(name)
     alike = tuple(sorted(own_lookalikes(ctx, ("log_prob", "backward"))))
     if not (hot or calls or alike):
         return None

@@ -39,7 +39,7 @@ def summarise(ctx: ModuleContext) -> SyncValidation | None:
     """The counts of one module; None for tests and when there is nothing to count."""
     if is_test_path(ctx.path):
         return None
-    learns = ".backward(" in ctx.source
+    learns = "backward(" in ctx.source
     built = sum(not c.guarded for c in constructions(ctx)) if "distributions" in ctx.source else 0
     where = len(places(ctx, loops_of(ctx))) if learns else 0
     if learns and "isfinite(" in ctx.source:
@@ -48,4 +48,4 @@ def summarise(ctx: ModuleContext) -> SyncValidation | None:
     return SyncValidation(built, where, off, learns and not where) if built or learns or off else None
 
 
-FACT = Fact("sync_validation", ("torch.distributions", ".backward(", "set_default_validate_args"), summarise)
+FACT = Fact("sync_validation", ("torch.distributions", "backward(", "set_default_validate_args"), summarise)

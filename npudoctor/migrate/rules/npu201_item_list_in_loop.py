@@ -24,8 +24,11 @@ _FIX = Text(
     "在列表中保存 detach 后的张量，循环结束后用一次 stack(...).tolist() 全部读回：数值逐位相同",
 )
 _LEFT = Text(
-    "move the read out of the loop by hand: keep detached tensors and read them once, or read less often",
-    "请手工将读取移出循环：保存 detach 后的张量并一次读回，或降低读取频率",
+    "if the list is only used after the loop, keep `{tensor}.detach()` in it (with .clone() if the tensor is "
+    "written to later) and read all of it after the loop: `{name} = torch.stack({name}).tolist()`; else read "
+    "less often",
+    "若该列表只在循环之后使用，请在其中保存 `{tensor}.detach()`（张量之后会被改写时再加 .clone()），"
+    "循环后一次读回：`{name} = torch.stack({name}).tolist()`；否则请降低读取频率",
 )
 _MESSAGE = Message(
     Text("a scalar read fills a list in a loop", "循环中用标量读取填充列表"),
@@ -38,7 +41,7 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Every list that is filled by scalar reads."""
     del node
-    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT))
+    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT, _FIX))
 
 
 RULE = Rule(

@@ -12,7 +12,7 @@ from npudoctor.migrate.sync.words import SOURCE_COPY, by_heat, message
 
 _TITLE = by_heat(
     "the NumPy index `{name}` indexes device tensors at {reads} places and is uploaded at each, <when>",
-    "NumPy 索引 `{name}` 在 {reads} 处索引设备张量，每处都上传一次（<when>）",
+    "NumPy 索引 `{name}` 在 {reads} 处索引设备张量，每处都上传一次（<often>）",
 )
 _CAUSE = Text(
     "indexing a device tensor with a NumPy array copies the index to the device each time, "
@@ -24,8 +24,9 @@ _FIX = Text(
     "只在设备上创建一次索引张量：选取的元素完全相同",
 )
 _LEFT = Text(
-    "convert the index once with torch.as_tensor(..., device=...) where it is made",
-    "请在生成索引处用 torch.as_tensor(..., device=...) 转换一次",
+    "convert the index once where it is made: `{name} = torch.as_tensor({value}, device=...)`, with the "
+    "device of the tensors it selects from",
+    "请在生成索引处转换一次：`{name} = torch.as_tensor({value}, device=...)`，设备与被索引的张量一致",
 )
 _MESSAGE = Message(
     Text("a NumPy index is uploaded at every use", "NumPy 索引在每次使用时都被上传"),
@@ -43,6 +44,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         heat = analysis.loops.of(upload.assign)
         params: dict[str, Any] = {"name": upload.name, "reads": len(upload.uses), "heat": heat.value}
         params["syncs"] = len(upload.uses) - 1
+        params["value"] = ctx.text(upload.assign.value)[:60]
         if upload.refusal is not None:
             told = message(_TITLE[heat], upload.refusal, _LEFT, heat, SOURCE_COPY)
             yield change(ctx, upload.assign, message=told, **params)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
+from npudoctor.migrate.loops import Heat, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.forms import indent_of
@@ -16,7 +17,7 @@ from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat, message
 
 _TITLE = by_heat(
     "{reads} scalar reads in a row, each a transfer of its own, <when>",
-    "连续 {reads} 次标量读取，每次单独传输（<when>）",
+    "连续 {reads} 次标量读取，每次单独传输（<often>）",
 )
 _CAUSE = Text(
     "every .item() is a blocking copy of one element with its own fixed cost; the first one already waits "
@@ -28,12 +29,12 @@ _FIX = Text(
     "将 {joined} 堆叠后用一次 .tolist() 读回：数值逐位相同",
 )
 _LEFT = Text(
-    "stack the values that share device and dtype and read them with one .tolist()",
-    "将设备和 dtype 相同的值堆叠，用一次 .tolist() 读回",
+    "read those of {values} that are 0-dim tensors of one dtype on one device together: "
+    "`a, b = torch.stack((x, y)).tolist()`",
+    "将 {values} 中位于同一设备、dtype 相同的零维张量一起读回：`a, b = torch.stack((x, y)).tolist()`",
 )
-_MESSAGE = Message(Text("scalar reads in a row", "连续的标量读取"), _CAUSE, _LEFT, sources=(SOURCE_SCALAR,))
+_MESSAGE = Message(Text("scalar reads in a row", "连续的标量读取"), _CAUSE, _FIX, sources=(SOURCE_SCALAR,))
 _WIDTH = 110
-_TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -42,7 +43,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     analysis = analyse(ctx)
     for row in analysis.rows:
         edits, names = _join(analysis, row)
-        heat = analysis.loops.of(row.first)
+        heat = Heat.EPOCH if throttled(ctx, row.first) else analysis.loops.of(row.first)
         params: dict[str, Any] = {"heat": heat.value, "joined": ", ".join(names)}
         if edits:
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_SCALAR)
@@ -56,10 +57,11 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
                 syncs=len(row.joint) - 1,
             )
             continue
-        maybe = [r for r in row.reads if analysis.may_be_tensor(r)]
-        if len(maybe) >= _TELL_FROM:
+        left = analysis.told(row)
+        if left:
             told = message(_TITLE[heat], NOT_PROVED, _LEFT, heat, SOURCE_SCALAR)
-            yield change(ctx, maybe[0].node, message=told, reads=len(maybe), **params, syncs=len(maybe))
+            params["values"] = ", ".join(dict.fromkeys(ctx.text(r.value)[:40] for r in left))
+            yield change(ctx, left[0].node, message=told, reads=len(left), **params, syncs=len(left))
 
 
 def _join(analysis: Analysis, row: Row) -> tuple[tuple[Edit, ...], list[str]]:

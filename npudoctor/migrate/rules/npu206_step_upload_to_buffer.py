@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
 from npudoctor.migrate.sync.analysis import analyse
-from npudoctor.migrate.sync.forms import after_statement, indent_of
+from npudoctor.migrate.sync.forms import after_statement, before_statement, indent_of
 from npudoctor.migrate.sync.hostbuffer import Step
 from npudoctor.migrate.sync.words import SOURCE_COPY, by_heat, message
 
@@ -68,7 +68,7 @@ def _edits(ctx: ModuleContext, step: Step) -> tuple[Edit, ...]:
     start, end = ctx.span(target)
     _, made_end = ctx.span(step.move.func.value)  # type: ignore[attr-defined]
     _, move_end = ctx.span(step.move)
-    before, _ = ctx.line_span(step.loop.lineno)
+    before = before_statement(ctx, step.loop)
     after, missing = after_statement(ctx, step.loop)
     upload = f"{indent}{step.name}.copy_({host})"
     return (

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Severity, Text, change
 from npudoctor.migrate.sync.analysis import analyse
-from npudoctor.migrate.sync.forms import after_statement, indent_of, indent_unit
+from npudoctor.migrate.sync.forms import after_statement, before_statement, indent_of, indent_unit
 from npudoctor.migrate.sync.hazards import torch_name
+from npudoctor.migrate.sync.lossname import free_name, naming, scalar
 from npudoctor.migrate.sync.validation import Construction, Place, constructions, places
 
 _SHARE = (
@@ -63,7 +64,7 @@ _CHECK = Message(
 )
 # Never one without the other: validation goes only together with the check of the same file.
 _GROUP = "validation"
-_ERROR = "the loss of this update is not finite: the policy has diverged or an input is invalid"
+_ERROR = "the loss is not finite: the policy diverged or an input is invalid"
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -133,12 +134,16 @@ def _finite_check(ctx: ModuleContext, place: Place) -> tuple[Edit, ...]:
         return ()
     end, missing = after_statement(ctx, place.loop)
     unit = indent_unit(ctx, place.loop)
-    lines = (
-        f'{indent}if not {torch}.isfinite({place.loss}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
-    )
-    start, _ = ctx.line_span(place.loop.lineno)
+    names = [loss.name or free_name(ctx, loss.call) for loss in place.losses]
+    checked = names[0] if len(names) == 1 else " + ".join(map(scalar, place.losses, names))
+    lines = f'{indent}if not {torch}.isfinite({checked}).all():\n{indent}{unit}raise ValueError("{_ERROR}")\n'
+    start = before_statement(ctx, place.loop)
+    zeros = "".join(f"{indent}{name} = {torch}.zeros(())\n" for name in names)
+    pairs = zip(place.losses, names)
+    named = [part for loss, name in pairs if loss.name is None for part in naming(ctx, loss, name)]
     return (
-        Edit(start, start, f"{indent}{place.loss} = {torch}.zeros(())\n", _GROUP),
+        Edit(start, start, zeros, _GROUP),
+        *(Edit(at, to, text, _GROUP) for at, to, text in named),
         Edit(end, end, ("\n" + lines[:-1]) if missing else lines, _GROUP),
     )
 
@@ -148,7 +153,7 @@ RULE = Rule(
     "distribution-validation",
     _MESSAGE,
     Safety.UNSAFE,
-    ("torch.distributions", ".backward("),
+    ("torch.distributions", "backward("),
     (ast.Module,),
     run,
     also_dual=True,

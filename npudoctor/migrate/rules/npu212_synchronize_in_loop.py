@@ -12,14 +12,17 @@ from npudoctor.migrate.sync.words import by_heat, message
 
 _TITLE = by_heat("`{code}` waits for the whole device <when>", "`{code}` <when>等待整个设备")
 _CAUSE = Text(
-    "synchronize() orders nothing that the stream does not already order, and empty_cache() synchronises "
-    "the device and "
-    "gives back memory that the next step asks for again",
-    "synchronize() 并不会带来流本身没有的顺序保证；empty_cache() 会同步设备，并归还下一步又要申请的内存",
+    "it orders nothing that the stream does not already order; every read of a result waits by itself",
+    "它并不会带来流本身没有的顺序保证；每次读取结果时本来就会等待",
 )
-_FIX = Text(
-    "keep it only around a time measurement; call empty_cache() once after start-up, if at all",
-    "仅在计时前后保留；empty_cache() 最多在启动后调用一次",
+_FIX = Text("delete it, or keep it only around a time measurement", "删除它，或仅在计时前后保留")
+_CACHE = Text(
+    "empty_cache() synchronises the device and gives back memory that the next step asks for again",
+    "empty_cache() 会同步设备，并归还下一步又要申请的内存",
+)
+_CACHE_FIX = Text(
+    "delete it, or call it once after start-up; against fragmentation set PYTORCH_NPU_ALLOC_CONF",
+    "删除它，或仅在启动后调用一次；内存碎片问题请通过 PYTORCH_NPU_ALLOC_CONF 解决",
 )
 _MESSAGE = Message(
     Text("the whole device is synchronised in a loop", "循环中同步整个设备"),
@@ -36,12 +39,18 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     del node
     for wait in analyse(ctx).waits:
         if wait.kind == SYNCHRONIZE and not _is_timed(ctx, wait.node):
-            told = message(_TITLE[wait.heat], _CAUSE, _FIX, wait.heat, *_MESSAGE.sources)
+            cache = _empties_cache(ctx, wait.node)
+            words = (_CACHE, _CACHE_FIX) if cache else (_CAUSE, _FIX)
+            told = message(_TITLE[wait.heat], *words, wait.heat, *_MESSAGE.sources)
             yield change(ctx, wait.node, message=told, heat=wait.heat.value, syncs=1)
 
 
+def _empties_cache(ctx: ModuleContext, node: ast.expr) -> bool:
+    return ctx.text(node).split("(")[0].endswith("empty_cache")
+
+
 def _is_timed(ctx: ModuleContext, node: ast.expr) -> bool:
-    if ctx.text(node).split("(")[0].endswith("empty_cache"):
+    if _empties_cache(ctx, node):
         return False
     above = ctx.parent(ctx.statement(node))
     return above is not None and any(

@@ -26,10 +26,9 @@ _INVARIANT = Text(
 _FIXES = {
     ENV_STEP: Text(
         "the environment needs the action on the host: one copy per step is the floor. Step many "
-        "environments with one "
-        "inference, and copy value and log-probability in the same transfer or keep them on the device",
-        "环境需要主机上的动作：每步一次拷贝是下限。请用一次推理驱动多个环境，并将 value 与 log-prob "
-        "放在同一次传输中，或留在设备上",
+        "environments with one inference, and keep value and log-probability on the device",
+        "环境需要主机上的动作：每步一次拷贝是下限。请用一次推理驱动多个环境，并将 value 与 "
+        "log-prob 留在设备上",
     ),
     RETURN: Text(
         "return the tensor and let the caller read once, batch the environments into one inference, or "

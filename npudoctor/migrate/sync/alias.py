@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.own import is_drained
 from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def _attribute_reads(ctx: ModuleContext, attribute: ast.Attribute) -> bool:
 def _call_reads(ctx: ModuleContext, call: ast.Call, node: ast.expr) -> bool:
     if call.func is node or any(k.arg in (None, "out") for k in call.keywords):
         return False
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+        return is_drained(ctx, call.func.value)
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("scale", "backward", "manual_backward"):
         return True
     path = ctx.qualified_name(call.func) or ""

@@ -17,6 +17,7 @@ from npudoctor.migrate.sync.forms import ScalarRead
 from npudoctor.migrate.sync.hidden import Hidden, Wait
 from npudoctor.migrate.sync.hostbuffer import HostBuffers, Step
 from npudoctor.migrate.sync.index import Indices, Upload
+from npudoctor.migrate.sync.pack import Pack, Packs
 from npudoctor.migrate.sync.rows import Row, Rows
 from npudoctor.migrate.sync.validation import is_test_path
 from npudoctor.migrate.sync.values import Values
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 _HOST_WORDS = re.compile(
     r"\bnp\.|numpy|info|\['?[a-z]'?\]|\bdones?\b|\breward|\baction_space|\bobservation_space"
 )
+
+
+TELL_FROM = 3  # shorter rows that cannot be joined are not worth a finding of their own
 
 
 class Analysis:
@@ -60,10 +64,17 @@ class Analysis:
         taken: set[ast.AST] = {s.read.node for d in self.drains if d.refusal is None for s in d.sites}
         return Rows(self.ctx, self.values, self.devices, taken).find()
 
+    def told(self, row: Row) -> tuple[ScalarRead, ...]:
+        """The reads of a row that are told together: those that can be joined, or all of a long row."""
+        if row.joint:
+            return row.joint
+        maybe = tuple(r for r in row.reads if self.may_be_tensor(r))
+        return maybe if len(maybe) >= TELL_FROM else ()
+
     @functools.cached_property
     def _catalogue(self) -> Catalogue:
         claimed: set[ast.AST] = {s.read.node for d in self.drains for s in d.sites}
-        claimed |= {r.node for row in self.rows for r in row.joint}
+        claimed |= {r.node for row in self.rows for r in self.told(row)}
         return Catalogue(self.ctx, self.loops, self.values, claimed)
 
     @functools.cached_property
@@ -86,6 +97,11 @@ class Analysis:
             ):
                 groups.setdefault(self.ctx.parent(self.ctx.statement(read.node)), []).append(read)
         return [group for group in groups.values() if len(group) > 1]
+
+    @functools.cached_property
+    def packs(self) -> list[Pack]:
+        """Copies to the host that can share one transfer."""
+        return [] if self.is_test else Packs(self.ctx, self.loops, self.values).find()
 
     @functools.cached_property
     def host_buffers(self) -> list[Step]:

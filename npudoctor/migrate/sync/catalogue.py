@@ -24,6 +24,7 @@ _LOG = re.compile(
 _CHECKS = frozenset(
     ["torch.isnan", "torch.isinf", "torch.isfinite", "torch.equal", "torch.allclose", "torch.is_nonzero"]
 )
+_FOLLOWED = 2  # assignments from variable to variable
 _FORMATS = frozenset({"builtins.print", "builtins.str", "builtins.repr", "builtins.format"})
 
 
@@ -166,11 +167,14 @@ class Catalogue:
                 return self._name_use(target)
         return VALUE
 
-    def _name_use(self, target: ast.Name) -> str:
+    def _name_use(self, target: ast.Name, depth: int = 0) -> str:
         """Use of the variable that a read is assigned to: deciding beats stepping beats the rest."""
         uses: set[str] = set()
         for use in self._ctx.uses(target.id, self._ctx.scope(target)):
             child: ast.AST = use
+            passed_on = self._passed_on(use)
+            if passed_on is not None and passed_on.id != target.id and depth < _FOLLOWED:
+                uses.add(self._name_use(passed_on, depth + 1))
             for above in self._ctx.ancestors(use):
                 if isinstance(above, (ast.If, ast.While, ast.IfExp)) and child is above.test:
                     uses.add(CONTROL)
@@ -185,6 +189,16 @@ class Catalogue:
             if kind in uses:
                 return kind
         return VALUE
+
+    def _passed_on(self, use: ast.Name) -> ast.Name | None:
+        """`b` of `b = a` or `b = np.clip(a, ...)`."""
+        statement = self._ctx.statement(use)
+        above = self._ctx.parent(use)
+        direct = above is statement or (isinstance(above, ast.Call) and self._ctx.parent(above) is statement)
+        if not isinstance(statement, ast.Assign) or not direct:
+            return None
+        target = statement.targets[0]
+        return target if isinstance(target, ast.Name) else None
 
     def invariant_in(self, read: Read) -> ast.AST | None:
         """The loop in which the value read never changes by name, if there is one."""

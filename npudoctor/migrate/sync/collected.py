@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.text import Text
-from npudoctor.migrate.api import Change, Edit, change
+from npudoctor.migrate.api import Change, Edit, Safety, change
 from npudoctor.migrate.loops import Heat
 from npudoctor.migrate.sync import defer
 from npudoctor.migrate.sync.analysis import Analysis, analyse
@@ -16,7 +16,7 @@ from npudoctor.migrate.sync.words import SOURCE_SCALAR, message
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
-Words = tuple[Mapping[Heat, Text], Text, Text, Text]
+Words = tuple[Mapping[Heat, Text], Text, Text, Text, Text]
 
 
 def collected(ctx: ModuleContext, code: str, is_sum: bool, words: Words) -> Iterator[Change]:
@@ -24,11 +24,13 @@ def collected(ctx: ModuleContext, code: str, is_sum: bool, words: Words) -> Iter
     analysis = analyse(ctx)
     drains = [d for d in analysis.drains if d.is_sum is is_sum]
     done: set[int] = set()
-    for group in defer.loops_with([d for d in drains if not suppressed(ctx, code, d)]):
-        for name, edits in defer.edits(analysis, group).items():
-            drain = next(d for d in group if d.name == name)
-            done.add(id(drain))
-            yield _change(analysis, drain, words, edits)
+    open_to = [d for d in drains if not suppressed(ctx, code, d)]
+    for assumes in (False, True):
+        for group in defer.loops_with([d for d in open_to if d.assumes is assumes]):
+            for name, edits in defer.edits(analysis, group).items():
+                drain = next(d for d in group if d.name + d.kind == name)
+                done.add(id(drain))
+                yield _change(analysis, drain, words, edits)
     for drain in drains:
         if id(drain) not in done and _worth_telling(analysis, drain):
             yield _change(analysis, drain, words, ())
@@ -52,15 +54,16 @@ def _worth_telling(analysis: Analysis, drain: Drain) -> bool:
 
 
 def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple[Edit, ...]) -> Change:
-    title, cause, fix, left = words
+    title, cause, fix, left, assuming = words
     first = drain.sites[0].read.node
     heat = analysis.loops.of(first)
     if edits:
-        told = message(title[heat], cause, fix, heat, SOURCE_SCALAR)
+        told = message(title[heat], cause, assuming if drain.assumes else fix, heat, SOURCE_SCALAR)
     else:
         told = message(title[heat], drain.refusal or UNUSUAL, left, heat, SOURCE_SCALAR)
     params: dict[str, Any] = {**drain.params, "heat": heat.value, "syncs": len(drain.sites)}
-    return change(analysis.ctx, first, *edits, message=told, **params)
+    safety = Safety.UNSAFE if edits and drain.assumes else None
+    return change(analysis.ctx, first, *edits, message=told, safety=safety, **params)
 
 
 UNUSUAL = Text(

@@ -10,16 +10,16 @@ the sum would round differently, and never by `sum()`, which compensates on Pyth
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.core.text import Text
 from npudoctor.migrate.loops import LOOPS, Heat, LoopNode, Loops
 from npudoctor.migrate.names import FUNCTIONS, Scope
-from npudoctor.migrate.sync import hazards
-from npudoctor.migrate.sync.forms import ScalarRead, scalar_reads
+from npudoctor.migrate.sync import hazards, targets, terms
 from npudoctor.migrate.sync.host import origins
+from npudoctor.migrate.sync.sites import LIST, Site, sites
+from npudoctor.migrate.sync.terms import Term
 from npudoctor.migrate.sync.values import Value, Values
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ NOT_LOCAL = Text(
 READ_INSIDE = Text("the loop also reads or changes `{name}`", "循环内还读取或修改了 `{name}`")
 NOT_TENSOR = Text("it is not proved that `{value}` is a tensor", "无法证明 `{value}` 是张量")
 DTYPE = Text("it is not proved that all values have one dtype class", "无法证明所有值的 dtype 类别相同")
-MIXED = Text("other values than scalar reads are collected too", "还收集了标量读取以外的值")
+NOT_NUMBER = Text(
+    "it is not proved that all of `{term}` beside the read is made of host numbers, in the same way in each "
+    "pass",
+    "无法证明 `{term}` 中除该读取外全是主机数值，且每次循环的形式相同",
+)
 ANNOTATED = Text(
     "`{name}` is annotated, and tensors would not fit the annotation",
     "`{name}` 带有类型标注，张量不符合该标注",
@@ -41,31 +45,14 @@ ANNOTATED = Text(
 
 
 @dataclass(frozen=True)
-class Site:
-    """One place where a scalar read goes into a collection or a sum.
-
-    Attributes:
-        read: the scalar read.
-        target: the name node of the list or accumulator at this place.
-        statement: the statement that collects.
-        via: the variable between read and collection (`v = E.item()` ... `xs.append(v)`), if any.
-        is_sum: a running sum, not a list.
-    """
-
-    read: ScalarRead
-    target: ast.Name
-    statement: ast.stmt
-    via: ast.Assign | None = None
-    is_sum: bool = False
-
-
-@dataclass(frozen=True)
 class Drain:
-    """All sites of one name in one loop.
+    """All sites of one list or sum in one loop.
 
     Attributes:
-        name: the list or accumulator.
+        name: the list or accumulator, as text.
         loop: the loop after which the values are read; its block also holds the initialisation.
+        kind: `list`, or the operator of the running sum.
+        term: what each pass adds, for a proved sum.
         refusal: why nothing may be moved, None when the proof holds.
         params: values for the refusal's text.
     """
@@ -73,9 +60,20 @@ class Drain:
     name: str
     loop: LoopNode | None
     sites: tuple[Site, ...]
-    is_sum: bool
+    kind: str
+    term: Term | None
     refusal: Text | None
     params: dict[str, object]
+
+    @property
+    def is_sum(self) -> bool:
+        """A running sum, not a list."""
+        return self.kind != LIST
+
+    @property
+    def assumes(self) -> bool:
+        """Whether the proof rests on an assumption about code elsewhere: an attribute of `self`."""
+        return self.sites[0].form == "attribute"
 
 
 class Drains:
@@ -88,120 +86,117 @@ class Drains:
 
     def find(self) -> list[Drain]:
         """Drains in source order."""
-        groups: dict[tuple[int, str, int, bool], list[Site]] = {}
-        homes: dict[tuple[int, str, int, bool], LoopNode | None] = {}
-        for site in self._sites():
+        groups: dict[tuple[int, str, int, str], list[Site]] = {}
+        homes: dict[tuple[int, str, int, str], LoopNode | None] = {}
+        for site in sites(self._ctx, self._loops):
             loop = self._region(site)
-            key = (id(loop), site.target.id, id(self._ctx.scope(site.target)), site.is_sum)
+            key = (id(loop), site.name, id(self._ctx.scope(site.root)), site.kind)
             groups.setdefault(key, []).append(site)
             homes[key] = loop
-        found = [self._judge(homes[key], tuple(sites)) for key, sites in groups.items()]
+        found = [self._judge(homes[key], tuple(group)) for key, group in groups.items()]
         return sorted(found, key=lambda d: self._ctx.span(d.sites[0].read.node))
 
-    # -- recognising ---------------------------------------------------------------------
-
-    def _sites(self) -> Iterator[Site]:
-        for node, read in scalar_reads(self._ctx).items():
-            if read.form in ("int", "bool") or self._loops.lexical(node) is Heat.ONCE:
-                continue
-            above = self._ctx.parent(node)
-            site = self._direct(read, node, above)
-            if site is not None:
-                yield site
-            elif isinstance(above, ast.Assign) and above.value is node:
-                yield from self._indirect(read, above)
-
-    def _direct(self, read: ScalarRead, node: ast.expr, above: ast.AST | None) -> Site | None:
-        statement = self._ctx.statement(node)
-        target = _appended_to(statement, node)
-        if target is not None:
-            return Site(read, target, statement)
-        adds = isinstance(above, ast.AugAssign) and isinstance(above.op, ast.Add) and above.value is node
-        if adds and isinstance(above, ast.AugAssign) and isinstance(above.target, ast.Name):
-            return Site(read, above.target, above, is_sum=True)
-        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add) and above.right is node:
-            outer = self._ctx.parent(above)
-            if isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(above.left, ast.Name):
-                name = outer.targets[0]
-                if isinstance(name, ast.Name) and name.id == above.left.id and outer.value is above:
-                    return Site(read, name, outer, is_sum=True)
-        return None
-
-    def _indirect(self, read: ScalarRead, assign: ast.Assign) -> Iterator[Site]:
-        """`v = E.item()` whose every use is `xs.append(v)`."""
-        name = assign.targets[0]
-        if len(assign.targets) != 1 or not isinstance(name, ast.Name):
-            return
-        scope = self._ctx.scope(name).find(name.id)
-        if scope is None or len(scope.bindings[name.id]) != 1:
-            return
-        uses = self._ctx.uses(name.id, scope)
-        if len(uses) != 1 or self._ctx.scope(uses[0]) is not scope:
-            return
-        statement = self._ctx.statement(uses[0])
-        target = _appended_to(statement, uses[0])
-        body = getattr(self._ctx.parent(assign), "body", [])
-        if target is not None and assign in body and statement in body[body.index(assign) :]:
-            yield Site(read, target, statement, via=assign)
+    # -- where it starts -----------------------------------------------------------------
 
     def _region(self, site: Site) -> LoopNode | None:
-        """The innermost loop around the site that the initialisation stands directly before."""
+        """The innermost loop around the site that the initialisation stands before."""
+        outermost: LoopNode | None = None
         for above in self._ctx.ancestors(site.statement):
             if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
-                return None
-            if isinstance(above, LOOPS) and self._initialised(above, site) is not None:
-                return above
+                break
+            if isinstance(above, LOOPS):
+                outermost = above
+                if site.form != "attribute" and self._initialised(above, site) is not None:
+                    return above
+        if site.form == "attribute" and outermost is not None:
+            stores = self._values.stores.get(site.target.attr, ())  # type: ignore[attr-defined]
+            return outermost if targets.attribute_start(self._ctx, site, stores) else None
         return None
 
     def _initialised(self, loop: LoopNode, site: Site) -> Binding | None:
         """The last binding of the name in the block of `loop`, before it, if it starts empty."""
-        scope = self._ctx.scope(site.target)
+        scope = self._ctx.scope(site.root)
         block = _block_of(self._ctx.parent(loop), loop)
         before = block[: block.index(loop)]
+        if site.form == "entry":
+            made = targets.entry_start(self._ctx, before, site)
+            return made if made is not None and targets.is_plain_dict(self._ctx, made.value) else None
         for statement in reversed(before):
-            here = [b for b in scope.bindings.get(site.target.id, ()) if b.node is statement]
+            here = [b for b in scope.bindings.get(site.root.id, ()) if b.node is statement]
             if here:
                 return here[0] if len(here) == 1 and _starts_empty(here[0], site.is_sum) else None
-            if any(n.id == site.target.id for n in self._ctx.within(statement, ast.Name)):
+            if any(n.id == site.root.id for n in self._ctx.within(statement, ast.Name)):
                 return None
         return None
 
     # -- judging -------------------------------------------------------------------------
 
-    def _judge(self, loop: LoopNode | None, sites: tuple[Site, ...]) -> Drain:
-        name = sites[0].target.id
-        params: dict[str, object] = {"name": name, "value": self._ctx.text(sites[0].read.value)[:60]}
-        refusal = NOT_LOCAL if loop is None else self._refusal(loop, sites)
-        return Drain(name, loop, sites, sites[0].is_sum, refusal, params)
+    def _judge(self, loop: LoopNode | None, group: tuple[Site, ...]) -> Drain:
+        first = group[0]
+        value = self._ctx.text(first.read.value)[:60]
+        atom = isinstance(first.read.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        params: dict[str, object] = {"name": first.name, "value": value, "sign": first.kind}
+        params["tensor"] = value if atom else f"({value})"
+        term: Term | None = None
+        refusal: Text | None = NOT_LOCAL
+        if loop is not None:
+            term = self._term(loop, group)
+            refusal = NOT_NUMBER if term is None else self._refusal(loop, group)
+            if term is None:
+                params["term"] = self._ctx.text(first.whole)[:60]
+        return Drain(first.name, loop, group, first.kind, term, refusal, params)
 
-    def _refusal(self, loop: LoopNode, sites: tuple[Site, ...]) -> Text | None:
-        ctx, scope = self._ctx, self._ctx.scope(sites[0].target)
+    def _term(self, loop: LoopNode, group: tuple[Site, ...]) -> Term | None:
+        """What each pass adds; None if it holds more than host numbers or is not always the same."""
+        found = [terms.analysed(self._ctx, self._values, s.whole, s.whole, loop) for s in group if s.via]
+        for site in group:
+            if site.via is None:
+                found.append(terms.analysed(self._ctx, self._values, site.whole, site.read.node, loop))
+        first = found[0]
+        if first is None or any(t is None or (len(group) > 1 and not t.plain) for t in found):
+            return None
+        return first
+
+    def _refusal(self, loop: LoopNode, group: tuple[Site, ...]) -> Text | None:
+        ctx, scope, first = self._ctx, self._ctx.scope(group[0].root), group[0]
+        name = first.root.id
         if isinstance(scope.node, ast.ClassDef):
             return NOT_LOCAL
-        name = sites[0].target.id
+        if first.form == "attribute":
+            return self._value_refusal(group) or self._attribute_refusal(loop, group)
         if name in scope.outer or self._declared_elsewhere(scope, name):
             return hazards.CLOSURE
-        binding = self._initialised(loop, sites[0])
+        binding = self._initialised(loop, first)
         if binding is not None and self._typed(binding.node):
             return ANNOTATED
         if binding is not None and hazards.other_cell(ctx, binding.node, loop):
             return hazards.CELLS
         uses = ctx.uses(name, scope)
-        found = self._value_refusal(sites) or self._use_refusal(loop, sites, uses, scope)
-        if found is not None:
-            return found
-        for site in sites:
+        return (
+            self._value_refusal(group)
+            or self._use_refusal(loop, group, uses, scope)
+            or self._place_refusal(loop, group, scope)
+            or hazards.of_surroundings(ctx, loop, uses)
+        )
+
+    def _attribute_refusal(self, loop: LoopNode, group: tuple[Site, ...]) -> Text | None:
+        ctx = self._ctx
+        if len(group) > 1 or targets.attribute_seen(ctx, loop, group[0]):
+            return targets.SEEN
+        if targets.leaves(loop) or hazards.in_try(ctx, loop):
+            return hazards.GUARDED
+        return self._place_refusal(loop, group, ctx.scope(group[0].root))
+
+    def _place_refusal(self, loop: LoopNode, group: tuple[Site, ...], scope: Scope) -> Text | None:
+        ctx = self._ctx
+        for site in group:
             for place in (site.statement, site.read.node):
                 region = hazards.of_region(ctx, loop, place)
                 if region is not None:
                     return region
         if hazards.torch_name(ctx, loop) is None:
             return hazards.NO_TORCH_NAME
-        return (
-            self._too_long(loop)
-            or hazards.of_surroundings(ctx, loop, uses)
-            or hazards.of_function(ctx, scope, loop)
-        )
+        return self._too_long(loop) or hazards.of_function(ctx, scope, loop)
 
     def _typed(self, node: ast.AST) -> bool:
         """Whether the list has a type, by annotation or by a comment."""
@@ -214,17 +209,17 @@ class Drains:
             name in other.outer and other.find(name) is scope for other in self._ctx.names.scopes.values()
         )
 
-    def _value_refusal(self, sites: tuple[Site, ...]) -> Text | None:
-        values = [self.value_of(site) for site in sites]
+    def _value_refusal(self, group: tuple[Site, ...]) -> Text | None:
+        values = [self.value_of(site) for site in group]
         if not all(v.tensor for v in values):
             return NOT_TENSOR
         classes = {v.dtype for v in values}
         if len(classes) != 1 or "" in classes or self._values.odd_types:
             return DTYPE
-        if any(s.read.form == "float" for s in sites) and classes != {"float"}:
+        if any(s.read.form == "float" for s in group) and classes != {"float"}:
             return DTYPE  # float() of an integer tensor makes a float, tolist() an int
-        if len(set().union(*(origins(self._ctx, s.read.value) for s in sites))) > 1:
-            return hazards.DEVICES  # torch.stack() takes tensors of one device
+        if len(set().union(*(origins(self._ctx, s.read.value) for s in group))) > 1:
+            return hazards.HOST_VALUES  # torch.stack() takes tensors of one device
         return None
 
     def value_of(self, site: Site) -> Value:
@@ -232,21 +227,26 @@ class Drains:
         return self._values.of(site.read.value)
 
     def _use_refusal(
-        self, loop: LoopNode, sites: tuple[Site, ...], uses: list[ast.Name], scope: Scope
+        self, loop: LoopNode, group: tuple[Site, ...], uses: list[ast.Name], scope: Scope
     ) -> Text | None:
         """Any other use of the name inside the loop, or one that could run at another time."""
-        own = {id(s.target) for s in sites}
-        own |= {id(s.statement.value.left) for s in sites if _plain_sum(s)}  # type: ignore[attr-defined]
+        first = group[0]
+        own = {id(s.root) for s in group}
+        own |= {id(_root(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
         ctx = self._ctx
         for use in uses:
             if id(use) in own:
                 continue
             if _deferred(ctx, use, scope):
                 return hazards.CLOSURE
-            if ctx.inside(use, loop) and not _is_length(ctx, use):
+            if first.form == "entry":
+                harmless = targets.other_entry(ctx, use, first)
+            else:
+                harmless = _is_length(ctx, use) or (first.is_sum and _asks_for_none(ctx, use))
+            if ctx.inside(use, loop) and not harmless:
                 return READ_INSIDE
-        collecting = {id(s.statement) for s in sites}
-        for binding in scope.bindings.get(sites[0].target.id, ()):
+        collecting = {id(s.statement) for s in group}
+        for binding in scope.bindings.get(first.root.id, ()):
             if ctx.inside(binding.node, loop) and id(binding.node) not in collecting:
                 return READ_INSIDE
         return None
@@ -264,32 +264,10 @@ class Drains:
         return None if inner or called else hazards.WHOLE_TRAINING
 
 
-def _appended_to(statement: ast.stmt, node: ast.expr) -> ast.Name | None:
-    """The list that `statement` adds `node` to: `xs.append(n)`, `xs += [n]`, `xs.extend([n])`."""
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
-        listed = isinstance(statement.value, ast.List) and statement.value.elts == [node]
-        return statement.target if listed and isinstance(statement.target, ast.Name) else None
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.keywords or len(call.args) != 1:
-        return None
-    func = call.func
-    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
-        return None
-    if func.attr == "append":
-        return func.value if call.args[0] is node else None
-    if func.attr == "extend" and isinstance(call.args[0], (ast.List, ast.Tuple)):
-        return func.value if call.args[0].elts == [node] else None
-    return None
-
-
 def _starts_empty(binding: Binding, is_sum: bool) -> bool:
-    value = binding.value
-    if binding.kind != "assign" or value is None:
+    if binding.kind != "assign" or not targets.starts(binding.value, is_sum):
         return False
-    if is_sum:
-        return isinstance(value, ast.Constant) and type(value.value) in (int, float)
-    alone = not isinstance(binding.node, ast.Assign) or len(binding.node.targets) == 1
-    return alone and isinstance(value, ast.List) and not value.elts
+    return is_sum or not isinstance(binding.node, ast.Assign) or len(binding.node.targets) == 1
 
 
 def _block_of(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
@@ -300,8 +278,22 @@ def _block_of(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
     return [statement]  # a handler or a match case: nothing stands before it that we know of
 
 
-def _plain_sum(site: Site) -> bool:
+def _reassigned(site: Site) -> bool:
     return site.is_sum and isinstance(site.statement, ast.Assign)
+
+
+def _root(node: ast.expr) -> ast.expr:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node
+
+
+def _asks_for_none(ctx: ModuleContext, use: ast.Name) -> bool:
+    """`total is not None`: a sum that is not None stays so."""
+    above = ctx.parent(use)
+    if not isinstance(above, ast.Compare) or above.left is not use or len(above.ops) != 1:
+        return False
+    return isinstance(above.ops[0], (ast.Is, ast.IsNot)) and targets.is_none(above.comparators[0])
 
 
 def _is_length(ctx: ModuleContext, use: ast.Name) -> bool:

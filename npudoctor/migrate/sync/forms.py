@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,23 @@ def indent_unit(ctx: ModuleContext, block_owner: ast.stmt) -> str:
     if inner is not None and inner.startswith(outer) and len(inner) > len(outer):
         return inner[len(outer) :]
     return "    "
+
+
+_CELL_MARK = re.compile(r"# ?(?:<npudoctor cell|%%|In\[)")
+
+
+def before_statement(ctx: ModuleContext, statement: ast.stmt) -> int:
+    """Offset of the line of `statement`, or of the comments right above it that speak of it."""
+    start, _ = ctx.line_span(statement.lineno)
+    indent, line = indent_of(ctx, statement), statement.lineno
+    while line > 1 and indent is not None:
+        above, end = ctx.line_span(line - 1)
+        text = ctx.source[above:end]
+        comment = text.startswith(indent + "#") and not _CELL_MARK.match(text.strip())
+        if not comment:
+            break
+        start, line = above, line - 1
+    return start
 
 
 def after_statement(ctx: ModuleContext, statement: ast.stmt) -> tuple[int, bool]:

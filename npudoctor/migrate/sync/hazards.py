@@ -42,6 +42,10 @@ ASYNC = Text(
 )
 COMPILED = Text("the function is compiled or scripted", "该函数被编译或脚本化")
 DEVICES = Text("the loop works on several devices", "循环涉及多个设备")
+HOST_VALUES = Text(
+    "some of the values are made on the host and others on the device, and one transfer takes only one kind",
+    "部分值在主机上生成、部分在设备上，一次传输只能处理其中一种",
+)
 NO_TORCH_NAME = Text("torch is not imported under a name of its own", "torch 没有以自己的名字导入")
 
 CELLS = Text(
@@ -201,6 +205,11 @@ def _plain_with(node: ast.With | ast.AsyncWith) -> bool:
 def other_cell(ctx: ModuleContext, first: ast.AST, last: ast.AST) -> bool:
     """Whether a new cell begins between two places of a notebook or of a script with `# %%` marks."""
     return _CELL.search(ctx.source, ctx.span(first)[0], ctx.span(last)[1]) is not None
+
+
+def has_cells(ctx: ModuleContext) -> bool:
+    """Whether the text is a notebook, or a script with `# %%` marks."""
+    return _CELL.search(ctx.source) is not None
 
 
 def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -> bool:

@@ -37,7 +37,8 @@ def origins(ctx: ModuleContext, node: ast.expr, depth: int = 0) -> set[bool]:
                 found.add(False)
         return found or {False}
     if isinstance(node, ast.IfExp):
-        return origins(ctx, node.body, depth) | origins(ctx, node.orelse, depth)
+        sides = [side for side in (node.body, node.orelse) if not isinstance(side, ast.Constant)]
+        return set().union(*(origins(ctx, side, depth) for side in sides)) or {True}
     if isinstance(node, ast.BinOp):
         pairs = origins(ctx, node.left, depth), origins(ctx, node.right, depth)
         return {a and b for a in pairs[0] for b in pairs[1]}  # one device operand is enough

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import LOOPS
+from npudoctor.migrate.sync import hosthelper
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -15,6 +16,8 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 def is_ours(ctx: ModuleContext, node: ast.expr) -> bool:
     """Whether `node` is the one wait that is left where a rewrite took many away."""
+    if hosthelper.is_helper(ctx, node):
+        return True
     statement = ctx.statement(node)
     if isinstance(statement, ast.If):
         return _finite_check(ctx, statement, node)
@@ -46,12 +49,17 @@ def _drained(ctx: ModuleContext, choice: ast.IfExp, node: ast.expr) -> bool:
     parts = _stacked(ctx, node)
     return (
         choice.body is node
-        and isinstance(parts, ast.Name)
-        and isinstance(choice.test, ast.Name)
-        and choice.test.id == parts.id
+        and isinstance(parts, (ast.Name, ast.Subscript))
+        and ast.dump(choice.test) == ast.dump(parts)
         and isinstance(choice.orelse, ast.List)
         and not choice.orelse.elts
     )
+
+
+def is_drained(ctx: ModuleContext, target: ast.expr) -> bool:
+    """Whether what `target` collects is only stacked and read after the loop (NPU201, NPU202)."""
+    text = ctx.text(target)
+    return f"stack({text}).tolist() if {text} else []" in ctx.source
 
 
 def _row(ctx: ModuleContext, target: ast.Tuple, node: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from npudoctor import tables
 from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
 from npudoctor.migrate.sync.forms import scalar_read
+from npudoctor.migrate.sync.lossname import Loss, can_name, loss_of
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -55,10 +56,10 @@ class Construction:
 
 @dataclass(frozen=True)
 class Place:
-    """After `loop`, the tensor `loss` of the last minibatch can be checked once per update."""
+    """After `loop`, the losses of the last minibatch can be checked once per update."""
 
     loop: LoopNode
-    loss: str
+    losses: tuple[Loss, ...]
 
 
 def constructions(ctx: ModuleContext) -> list[Construction]:
@@ -104,35 +105,29 @@ def _in_try(ctx: ModuleContext, node: ast.AST) -> bool:
 
 def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
     """One place per update: after the outermost loop over minibatches that steps no environment."""
-    found: dict[ast.AST, Place] = {}
+    found: dict[LoopNode, list[Loss]] = {}
     for call in ctx.nodes(ast.Call):
-        func = call.func
-        if not (isinstance(func, ast.Attribute) and func.attr == "backward"):
+        loss = loss_of(ctx, call)
+        outer = _update_loop(ctx, loops, call) if loss is not None else None
+        if loss is None or outer is None or not _always_runs(ctx, outer, call):
             continue
-        loss = _loss_name(func.value)
-        outer = _update_loop(ctx, loops, call)
-        if loss is None or outer is None or outer in found:
-            continue
-        fits = _always_runs(ctx, outer, call) and _only_tensors(ctx, outer, call, loss)
-        if fits and not checked_after(ctx, outer):
-            found[outer] = Place(outer, loss)
-    return list(found.values())
+        named = loss.name is not None and _only_tensors(ctx, outer, loss.name)
+        if named or (loss.name is None and can_name(ctx, loss)):
+            found.setdefault(outer, []).append(loss)
+    return [
+        Place(loop, _first_of_each(losses)) for loop, losses in found.items() if not checked_after(ctx, loop)
+    ]
 
 
-def _loss_name(node: ast.expr) -> str | None:
-    """`loss` of `loss.backward()` or `loss.mean().backward()`."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("mean", "sum")
-    ):
-        node = node.func.value
-    return node.id if isinstance(node, ast.Name) else None
+def _first_of_each(losses: list[Loss]) -> tuple[Loss, ...]:
+    """One loss per name; of those without a name the last, which the others lead to."""
+    kept = {loss.name: loss for loss in losses}
+    return tuple(kept.values())
 
 
-def _only_tensors(ctx: ModuleContext, loop: LoopNode, call: ast.Call, loss: str) -> bool:
+def _only_tensors(ctx: ModuleContext, loop: LoopNode, loss: str) -> bool:
     """Whether `loss` belongs to `loop` alone and, when the loop ends, still is what was differentiated."""
-    scope = ctx.scope(call)
+    scope = ctx.scope(loop)
     if scope.find(loss) is not scope or loss in scope.outer or isinstance(scope.node, ast.ClassDef):
         return False
     plain = [b for b in scope.bindings[loss] if b.kind not in ("augmented", "annotation")]

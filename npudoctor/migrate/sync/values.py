@@ -57,6 +57,7 @@ _ARITHMETIC = (
     ast.BitOr,
     ast.BitXor,
 )
+_COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _MAX_DEPTH = 40
 _FUEL = 800  # steps for one question; variables that feed each other would take exponentially many
@@ -74,6 +75,7 @@ class Values:
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
         self._unsure = lookalikes(ctx)
+        self.odd_types = _ODD_TYPES.search(ctx.source) is not None and _odd_in_code(ctx)
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""
@@ -208,6 +210,8 @@ class Values:
 
     def _function(self, node: ast.Call, path: str, depth: int) -> Value:
         head, _, name = path.rpartition(".")
+        if path == "builtins.sum" and len(node.args) == 1 and isinstance(node.args[0], _COMPREHENSIONS):
+            return self._summed(self.of(node.args[0].elt, depth))
         if name == "kl_divergence" and head in ("torch.distributions", "torch.distributions.kl"):
             return Value(tensor=True, dtype="float")
         where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
@@ -226,6 +230,12 @@ class Values:
             dtype = "float" if name == "div" else promote(*(operands[1:] if name == "where" else operands))
             return Value(tensor=True, dtype=dtype, new=True)
         return operation(op, first, node, receiver=False)
+
+    @staticmethod
+    def _summed(each: Value) -> Value:
+        """`sum(f(x) for x in xs)` adds to 0, so it makes a new tensor (or stays 0, which nobody reads)."""
+        dtype = each.dtype if each.dtype == "float" else ""
+        return Value(tensor=True, dtype=dtype, dims=each.dims, new=True) if each.tensor else UNKNOWN
 
     def _method(self, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
         base = self.of(func.value, depth)
@@ -252,7 +262,17 @@ class Values:
             return operation(op, Value(tensor=True), node, receiver=True)
         if op.module_too:
             return replace(operation(op, UNKNOWN, node, receiver=True), tensor=False, pair=True)
+        if op.dims == "full" and self._becomes_loss(node):
+            return operation(op, Value(tensor=True, dtype="float"), node, receiver=True)
         return UNKNOWN
+
+    def _becomes_loss(self, node: ast.Call) -> bool:
+        """Whether `node` is the whole value of a variable that is differentiated."""
+        assign = self._ctx.parent(node)
+        if not isinstance(assign, ast.Assign) or assign.value is not node or len(assign.targets) != 1:
+            return False
+        target = assign.targets[0]
+        return isinstance(target, ast.Name) and self._differentiated(target, self._ctx.bindings(target))
 
     def _is_distribution(self, node: ast.expr) -> bool:
         """Whether `node` is `torch.distributions.X(...)` or a variable bound only to such calls."""
@@ -285,14 +305,14 @@ class Values:
         elif isinstance(func, ast.Name):
             made = [b.value if b.kind == "assign" else None for b in self._ctx.bindings(func)]
         elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-            made = self._members(func)
+            made = self.members(func)
         if len(made) != 1 or not isinstance(made[0], ast.Call):
             return None
         head, _, name = (self._ctx.qualified_name(made[0].func) or "").rpartition(".")
         known = head in ("torch.nn", "torch.nn.modules.loss") and name in ops("module")
         return made[0] if known else None
 
-    def _members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
+    def members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
         """Values that the class assigns to `self.<name>`; None for one that is not plain."""
         owner = self._ctx.enclosing_class(attribute)
         found: list[ast.expr | None] = []
@@ -315,6 +335,18 @@ class Values:
             if isinstance(node.ctx, ast.Store):
                 found.setdefault(node.attr, []).append(node)
         return found
+
+
+def _odd_in_code(ctx: ModuleContext) -> bool:
+    """Whether the code itself, not only prose in it, knows one of the odd types."""
+    words = [n.id for n in ctx.nodes(ast.Name)] + [n.attr for n in ctx.nodes(ast.Attribute)]
+    words += [n.arg or "" for n in ctx.nodes(ast.keyword)] + [n.name for n in ctx.nodes(ast.alias)]
+    for node in ctx.nodes(ast.Constant):
+        if isinstance(node.value, complex):
+            return True
+        if isinstance(node.value, str) and not isinstance(ctx.parent(node), ast.Expr):
+            words.append(node.value)
+    return any(_ODD_TYPES.search(word) for word in words)
 
 
 def _imported(ctx: ModuleContext) -> set[str]:

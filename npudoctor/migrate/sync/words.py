@@ -8,11 +8,11 @@ from npudoctor.migrate.api import Message
 from npudoctor.migrate.loops import Heat
 
 WHEN = {
-    Heat.STEP: ("once per environment step", "每个环境步一次"),
-    Heat.MINIBATCH: ("once per minibatch", "每个小批量一次"),
-    Heat.LOOP: ("on every pass of a loop", "每次循环一次"),
-    Heat.EPOCH: ("once per epoch or update", "每个 epoch 或每次更新一次"),
-    Heat.ONCE: ("once", "仅一次"),
+    Heat.STEP: ("once per environment step", "每个环境步都", "每个环境步一次"),
+    Heat.MINIBATCH: ("once per minibatch", "每个小批量都", "每个小批量一次"),
+    Heat.LOOP: ("on every pass of a loop", "每次循环都", "每次循环一次"),
+    Heat.EPOCH: ("once per epoch or update", "每个 epoch 或每次更新都", "每个 epoch 或每次更新一次"),
+    Heat.ONCE: ("once", "", "仅一次"),
 }
 SOURCE_SCALAR = (
     "https://github.com/Ascend/pytorch/blob/9e73e708/torch_npu/csrc/aten/common/LocalScalarDenseNpu.cpp"
@@ -23,8 +23,11 @@ SOURCE_COPY = (
 
 
 def by_heat(en: str, zh: str) -> dict[Heat, Text]:
-    """One text per heat; `<when>` in the templates becomes the words for it."""
-    return {heat: Text(en.replace("<when>", w[0]), zh.replace("<when>", w[1])) for heat, w in WHEN.items()}
+    """One text per heat; `<when>` becomes the words for it, in Chinese `<often>` where they stand alone."""
+    return {
+        heat: Text(en.replace("<when>", words), zh.replace("<when>", adverb).replace("<often>", alone))
+        for heat, (words, adverb, alone) in WHEN.items()
+    }
 
 
 def severity_of(heat: Heat) -> Severity:

@@ -12,14 +12,14 @@ def job(args: list[str]) -> int:
     """Export, check the file, compare on random and real observations and in a closed loop."""
     import onnxruntime
 
-    from npudoctor.export import convert, graph, source, verify
+    from npudoctor.export import convert, graph, loop, source, verify
 
     path = Path(args[1])
     made = source.resolve(args[0])
     used = convert.to_onnx(made, path, batch=1, dynamic=False, opset=convert.OPSET, exporter=args[2])
     verify.check_file(path)
     call = verify.caller(verify.session(path), 1)
-    loop = verify.closed_loop(made, call)
+    closed = loop.closed_loop(made, call)
     facts = graph.read(path)
     emit(
         "exported",
@@ -30,7 +30,7 @@ def job(args: list[str]) -> int:
         onnxruntime=onnxruntime.__version__,
         limit=verify.RTOL,
         errors={c.kind: c.relative for c in verify.compare(made, call)},
-        loop=vars(loop) if loop is not None else None,
+        loop=vars(closed) if closed is not None else None,
     )
     return 0
 

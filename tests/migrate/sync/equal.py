@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import struct
 import warnings
 from collections import Counter
@@ -16,6 +17,8 @@ from npudoctor.migrate.engine import all_rules, migrate_source
 from npudoctor.migrate.settings import Settings
 
 torch.set_num_threads(1)
+# How many times as many random programs as a short run: NPUDOCTOR_PROGRAMS=10 for a long one.
+PROGRAMS = int(os.environ.get("NPUDOCTOR_PROGRAMS", "1"))
 SYNC_RULES = [r for r in all_rules() if r.code.startswith("NPU2")]
 
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from tests.migrate.sync.equal import migrated, outcome
+from tests.migrate.sync.equal import PROGRAMS, migrated, outcome
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
@@ -65,6 +65,8 @@ VALUES = (
     "keep",
     "x.norm()",
     "x.median()",
+    "sum(F.mse_loss(q, x) for q in (p, x))",
+    "sum((x.mean() for _ in range(i)))",
 )
 COLLECT = (
     "xs.append({e}.item())",
@@ -73,10 +75,31 @@ COLLECT = (
     "xs.extend([{e}.item()])",
     "v = {e}.item()\nxs.append(v)",
     "ys.append({e}.item())",
+    "ys.append({e}.item() * x.numel() - i)",
+    "ys += [2 * {e}.item()]",
+    "xs.append({e}.item() / weight)",
+    "maybe += {e}.item()",
+    "if maybe is not None:\n    maybe += {e}.item()",
+    "if never is not None:\n    never -= {e}.item()",
     "acc += {e}.item()",
     "acc = acc + {e}.item()",
     "acc += float({e})",
     "bcc += {e}.item()",
+    "bcc -= {e}.item()",
+    "acc = acc - {e}.item()",
+    "acc += {e}.item() * x.size(0)",
+    "acc += {e}.item() * 0.1 + i",
+    "bcc += len(d[i:]) / (1 + {e}.item() ** 2)",
+    "bcc -= 3 - {e}.item() * x.shape[0] * i",
+    "acc = acc + {e}.item() / weight",
+    "acc += {e}.item() * changing",
+    "acc += {e}.item() * p",
+    "stats['a'].append({e}.item())",
+    "stats['a'] += [{e}.item()]",
+    'stats["b"] += {e}.item()',
+    "stats['b'] += {e}.item() * i",
+    "stats['c'] -= {e}.item()",
+    "stats['c'] = stats['c'] + {e}.item()",
 )
 WORK = (
     "loss = ((p - x) ** 2).mean()",
@@ -88,6 +111,8 @@ WORK = (
     "keep = loss",
     "keep = x.mean()",
     "loss = x.mean() + loss.detach()",
+    "loss = data[0].mul(p).mean()\nloss.backward()",
+    "loss = sum(F.mse_loss(q, x) for q in (p, x))",
     "if loss.requires_grad:\n    opt.zero_grad()\n    loss.backward(retain_graph=True)\n    opt.step()",
     "buf[0] += 0.5",
     "buf.mul_(0.5)",
@@ -115,6 +140,14 @@ PEEK = (
     "if acc > 1e9:\n    break",
     "xs.append(0.5)",
     "(ys := [])",
+    "out.append(len(stats))",
+    "out.append(stats['a'][-1:])",
+    "out.append(stats['c'])",
+    "alias = stats",
+    "stats['d'] = i",
+    "stats = dict(stats)",
+    "changing += 1",
+    "weight *= 2",
 )
 LOOPS = (
     "for i, d in enumerate(data):\n{body}",
@@ -135,13 +168,20 @@ LOOPS = (
     "for i, d in enumerate(data[:2]):\n    for j in range(i):\n{nested}",
 )
 TAIL = """
-    out.append((xs, ys, acc, bcc, len(xs), [x * 2 for x in xs], sum(y for y in ys)))
+    out.append((xs, ys, acc, bcc, len(xs), [x * 2 for x in xs], sum(y for y in ys), stats, maybe, never))
     out.append((p, buf, np.mean(xs) if xs else None))
     return out
 """
 
 
-def build(loop: str, body: list[str], start: str = "xs, ys = [], []\nacc, bcc = 0, 0.0") -> str:
+START = (
+    "weight, changing = 3.0, 1\nmaybe = 0.0 if count else None\nnever = 0 if not count else None\n"
+    "stats = {'a': []}\nstats['b'] = 0\nstats['c'] = 0.5\n"
+    "xs, ys = [], []\nacc, bcc = 0, 0.0"
+)
+
+
+def build(loop: str, body: list[str], start: str = START) -> str:
     """A whole program around the statements of one loop."""
     text = "\n".join(["x = torch.neg(d)", *body])
     block = loop.format(body=textwrap.indent(text, "    "), nested=textwrap.indent(text, "        "))
@@ -183,9 +223,31 @@ peeking = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def collect_of(forms: tuple[str, ...], values: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda form, e: form.format(e=e if " " not in e or e.endswith(")") else f"({e})"),
+        st.sampled_from(forms),
+        st.sampled_from(values),
+    )
+
+
+PROVED = ("x.mean()", "loss", "(x > 0).float().mean()", "-loss", "x.max()", "F.mse_loss(p, x)", "loss * 2")
+# Each name is collected in one way, so that most of these programs are rewritten.
+lively = st.builds(
+    lambda loop, work, a, b, c, d, writes: build(loop, [work, a, b, c, d, *writes]),
+    st.sampled_from(LOOPS[:3] + LOOPS[7:8]),
+    st.sampled_from(WORK[:6]),
+    collect_of(tuple(f for f in COLLECT if f.startswith(("xs", "v"))), PROVED),
+    collect_of(tuple(f for f in COLLECT if f.startswith("acc")), PROVED),
+    collect_of(tuple(f for f in COLLECT if f.startswith(("bcc", "ys", "if"))), PROVED),
+    collect_of(tuple(f for f in COLLECT if f.startswith("stats")), PROVED),
+    st.lists(st.sampled_from(WORK), max_size=2),
+)
+
+
+@settings(max_examples=100 * PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    source=st.one_of(program, peeking),
+    source=st.one_of(lively, program, peeking),
     seed=st.integers(0, 9),
     dtype=st.sampled_from(DTYPES),
     count=st.sampled_from((0, 1, 3, 6)),
@@ -266,6 +328,65 @@ def test_the_comparison_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         check(source, 5, torch.float32, 4)
 
 
+def test_the_comparison_sees_a_host_number_of_another_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = build(LOOPS[0], ["acc += x.mean().item() * changing", "changing += 1"])
+    assert check(source, 5, torch.float32, 4)[0]
+    monkeypatch.setattr("npudoctor.migrate.sync.terms._fixed", lambda *args: True)
+    with pytest.raises(AssertionError, match="became"):
+        check(source, 5, torch.float32, 4)
+
+
+ATTRIBUTE = """
+import torch
+
+
+class Updater:
+    def __init__(self):
+        self.total = 0.5
+        self.log = []
+
+    def reset(self):
+        self.total = 0.0
+
+    def update(self, batches):
+        for i, x in enumerate(batches):
+            v = torch.tanh(x)
+            {statement}
+            {other}
+        return self.total
+
+
+def program(seed):
+    torch.manual_seed(seed)
+    updater = Updater()
+    found = [updater.update([torch.randn(3) for _ in range(4)]) for _ in range(2)]
+    return found, updater.total, updater.log
+"""
+
+
+@pytest.mark.parametrize("statement", ["self.total += v.mean().item()", "self.total -= v[0].item() * i"])
+@pytest.mark.parametrize(
+    ("other", "changed"),
+    [
+        ("pass", True),
+        ("self.log.append(i)", True),
+        ("if i == 2: break", True),
+        ("self.log.append(self.total)", False),
+        ("if i == 2: self.reset()", False),
+        ("if i == 2: return None", False),
+        ("self.log.append(getattr(self, 'total'))", False),
+        ("self.log.append(lambda: self.total)", False),
+        ("self.total = 1.0", False),
+    ],
+)
+def test_an_attribute_only_with_unsafe_fixes(statement: str, other: str, changed: bool) -> None:
+    source = ATTRIBUTE.format(statement=statement, other=other)
+    assert migrated(source) == source
+    after = migrated(source, unsafe=True)
+    assert (after != source) is changed
+    assert outcome(after, 3)[0] == outcome(source, 3)[0]
+
+
 @pytest.mark.parametrize("count", [0, 1, 6])
 def test_reads_drop_to_none_in_the_loop(count: int) -> None:
     body = [
@@ -276,7 +397,9 @@ def test_reads_drop_to_none_in_the_loop(count: int) -> None:
         "xs.append(loss.item())",
         "acc += loss.item()",
         "ys += [(x > 0).float().mean().item()]",
+        "stats['a'].append(loss.item())",
+        "bcc -= loss.item() * x.size(0)",
     ]
     changed, before, after = check(build(LOOPS[0], body), 1, torch.float32, count)
     assert changed
-    assert (before, after) == (3 * count, 0)
+    assert (before, after) == (5 * count, 0)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from tests.migrate.sync.equal import migrated, outcome
+from tests.migrate.sync.equal import PROGRAMS, migrated, outcome
 
 HEAD = """
 import numpy as np
@@ -146,7 +146,7 @@ ROW = (
 MAKE = "a = first.mean()\nb = (second * 2).std()\nc = first.exp().sum()\nd = second[0]\n"
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100 * PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(ROW), min_size=2, max_size=7), st.integers(0, 5), st.integers(0, 1))
 def test_rows(statements: list[str], seed: int, count: int) -> None:
     event(f"rewritten: {same(build(MAKE + chr(10).join(statements)), seed, count)}")

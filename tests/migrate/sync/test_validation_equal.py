@@ -89,16 +89,30 @@ def program(seed, bad):
 """
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_program_keeps_its_numbers_and_still_raises_on_nan(seed: int) -> None:
-    after = migrated(PROGRAM, unsafe=True)
+TERM = "-Normal(net(x), 1.0).log_prob(a).mean()"
+NAMED = f"        loss = {TERM}\n        opt.zero_grad()\n        loss.backward()\n"
+ZERO = "        opt.zero_grad()\n"
+FORMS = {
+    "named": NAMED,
+    "unnamed": f"{ZERO}        ({TERM} * 2 + 1).backward()\n",
+    "over lines": f"{ZERO}        (\n            {TERM}\n            - 1\n        ).backward()\n",
+    "two": f"{ZERO}        v = net(x).mean()\n        v.backward()\n        ({TERM}).backward()\n",
+    "reduced": f"{ZERO}        (-Normal(net(x), 1.0).log_prob(a)).mean().backward()\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_program_keeps_its_numbers_and_still_raises_on_nan(seed: int, form: str) -> None:
+    source = PROGRAM.replace(NAMED, FORMS[form])
+    after = migrated(source, unsafe=True)
     assert "validate_args=False" in after
-    expected, reads_before = outcome(PROGRAM, seed, False)
+    expected, reads_before = outcome(source, seed, False)
     actual, reads_after = outcome(after, seed, False)
     assert actual == expected
     assert reads_before >= 12
     assert reads_after == 1
-    assert outcome(PROGRAM, seed, True)[0][0] == ("raised", "ValueError")
+    assert outcome(source, seed, True)[0][0] == ("raised", "ValueError")
     assert outcome(after, seed, True)[0][0] == ("raised", "ValueError")
 
 
