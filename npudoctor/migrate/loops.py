@@ -49,10 +49,10 @@ class Heat(enum.Enum):
     EPOCH = "epoch"
     ONCE = "once"
 
-    @property
-    def rank(self) -> int:
-        """0 is the hottest."""
-        return list(Heat).index(self)
+    rank: int
+
+    def __init__(self, _: str) -> None:
+        self.rank = len(self.__class__.__members__)  # 0 is the hottest
 
 
 def hotter(*heats: Heat) -> Heat:
@@ -178,6 +178,14 @@ class Loops:
         return found
 
 
+def loops_of(ctx: ModuleContext) -> Loops:
+    """The loops of a module by itself, found once per context."""
+    if "loops" not in ctx.memo:
+        ctx.memo["loops"] = Loops(ctx)
+    known: Loops = ctx.memo["loops"]
+    return known
+
+
 def callee_name(call: ast.Call) -> str | None:
     """The last name of what is called: `act` for `agent.act(x)`; `forward` for `self.actor(x)`."""
     func = call.func
@@ -219,16 +227,24 @@ _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_ne
 
 def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
     """Whether the place runs only now and then: `if step % 100 == 0:`."""
+    now_and_then = ctx.memo.get("now and then")
+    if now_and_then is None:
+        now_and_then = ctx.memo["now and then"] = _now_and_then(ctx)
+    if not now_and_then:
+        return False
     child: ast.AST = node
     for above in ctx.ancestors(node):
-        if (
-            isinstance(above, ast.If)
-            and child in above.body
-            and any(isinstance(n, ast.Mod) for n in ast.walk(above.test))
-        ):
+        if isinstance(above, ast.If) and above in now_and_then and child in above.body:
             return True
         child = above
     return False
+
+
+def _now_and_then(ctx: ModuleContext) -> set[ast.AST]:
+    """Every `if` whose test takes a remainder."""
+    remainders = [n for n in ctx.nodes(ast.BinOp) if isinstance(n.op, ast.Mod)]
+    tests = ctx.nodes(ast.If) if remainders else []
+    return {n for n in tests if any(ctx.inside(r, n.test) for r in remainders)}
 
 
 def _runs_each_time(loop: LoopNode, child: ast.AST) -> bool:

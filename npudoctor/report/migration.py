@@ -28,7 +28,7 @@ _SYNCS = Text(
     "主机与设备同步：发现 {found} 处，消除 {removed} 处，保留 {left} 处",
 )
 _LEFT_HOT = Text("left by hotness: {heats}", "保留的同步按热度：{heats}")
-_HEATS = {
+HEATS = {
     "step": Text("environment-step loop", "环境步循环"),
     "minibatch": Text("minibatch loop", "小批量循环"),
     "epoch": Text("once per epoch", "每轮一次"),
@@ -131,8 +131,8 @@ def _syncs(counts: Any, console: Console, session: Session) -> None:
     if left:
         known = {**counts["left"]}
         heats = ", ".join(
-            f"{session.tr(_HEATS[heat]) if heat in _HEATS else heat} {known[heat]}"
-            for heat in sorted(known, key=lambda h: (list(_HEATS).index(h) if h in _HEATS else 9, h))
+            f"{session.tr(HEATS[heat]) if heat in HEATS else heat} {known[heat]}"
+            for heat in sorted(known, key=lambda h: (list(HEATS).index(h) if h in HEATS else 9, h))
         )
         console.print(Line("  " + session.tr(_LEFT_HOT, {"heats": heats})))
     console.print()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reference_ppo.config import Config
 from reference_ppo.envs.reach import ReachVectorEnv
-from reference_ppo.envs.worker import bound_to_parent
+from reference_ppo.envs.worker import worker
 from reference_ppo.errors import UsageError
 
 REACH_ID = "reference_ppo/Reach-v0"
@@ -114,9 +114,8 @@ def _make_envs(config: Config, n: int) -> gym.vector.VectorEnv:
     one = partial(make_single, REACH_ID if reach else config.env, kwargs)
     if config.workers:
         # spawn: a forked child of a process that has opened an accelerator inherits a broken context.
-        return AsyncVectorEnv(
-            [bound_to_parent(one)] * n, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP
-        )
+        mode = AutoresetMode.SAME_STEP
+        return AsyncVectorEnv([one] * n, context="spawn", worker=worker, autoreset_mode=mode)
     return SyncVectorEnv([one] * n, autoreset_mode=AutoresetMode.SAME_STEP)
 
 

@@ -1,29 +1,35 @@
-"""Environment processes that cannot outlive the training process."""
+"""Environment processes that cannot outlive the training process, and leave without a word when it goes."""
 
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
-from functools import partial
-from typing import Any, Callable
+from typing import Any
+
+from gymnasium.vector.async_vector_env import _async_worker
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+ERROR_QUEUE = 5  # its place among the arguments of gymnasium's worker
 
 
-def bound_to_parent(make: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap an environment factory for use in a worker process: when the parent dies, so does the worker."""
-    return partial(_bound, os.getpid(), make)
+def worker(*arguments: Any) -> None:
+    """What gymnasium's own worker does (`AsyncVectorEnv(worker=...)`), bound to the parent process."""
+    bind_to_parent()
+    try:
+        _async_worker(*arguments)
+    except (BrokenPipeError, ConnectionResetError, EOFError):
+        # The parent has closed the pipe in the middle of a step, as on Ctrl-C: nobody is left to tell.
+        arguments[ERROR_QUEUE].cancel_join_thread()
 
 
-def _bound(parent: int, make: Callable[[], Any]) -> Any:
-    # gymnasium also calls the factory once in the parent, to read the spaces.
-    if os.getpid() != parent:
-        # Ctrl-C reaches the whole process group; the parent alone decides when workers stop.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:  # it died before the line above
-                os._exit(1)
-    return make()
+def bind_to_parent() -> None:
+    """When the parent dies, so does this process; Ctrl-C, which reaches the whole group, is the parent's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if sys.platform == "linux" and parent is not None:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent.pid:  # it died before the line above
+            os._exit(1)

@@ -137,7 +137,7 @@ class Analysis:
 
 def analyse(ctx: ModuleContext) -> Analysis:
     """The analysis of `ctx`, made once per context."""
-    known: Analysis | None = ctx.__dict__.get("_sync_analysis")
-    if known is None:
-        known = ctx.__dict__["_sync_analysis"] = Analysis(ctx)
+    if "sync analysis" not in ctx.memo:
+        ctx.memo["sync analysis"] = Analysis(ctx)
+    known: Analysis = ctx.memo["sync analysis"]
     return known

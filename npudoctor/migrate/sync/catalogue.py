@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops, throttled
-from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_read
+from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_reads
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
@@ -74,8 +74,9 @@ class Catalogue:
     # -- what reads ----------------------------------------------------------------------
 
     def _candidates(self) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+        reads = scalar_reads(self._ctx)
         for call in self._ctx.nodes(ast.Call):
-            read = scalar_read(self._ctx, call)
+            read = reads.get(call)
             if read is not None:
                 if self._reads_tensor(read):
                     yield call, read.value, "scalar"
@@ -104,9 +105,9 @@ class Catalogue:
     def _is_array_read(self, call: ast.Call) -> bool:
         """The outermost call of `.cpu()`, `.cpu().numpy()`, `.detach().numpy()` or `.tolist()`."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or self._ctx.qualified_name(func) is not None:
+        if not isinstance(func, ast.Attribute) or func.attr not in ("cpu", "numpy", "tolist"):
             return False
-        if func.attr not in ("cpu", "numpy", "tolist") or self._read_again(call):
+        if self._ctx.qualified_name(func) is not None or self._read_again(call):
             return False
         names = list(_chain(call))
         if "cpu" in names:
@@ -201,20 +202,17 @@ class Catalogue:
 
     def invariant_in(self, read: Read) -> ast.AST | None:
         """The loop in which the value read never changes by name, if there is one."""
-        names = {n.id for n in ast.walk(read.value) if isinstance(n, ast.Name)}
-        calls = any(
-            isinstance(n, ast.Call) and not isinstance(n.func, ast.Attribute) for n in ast.walk(read.value)
-        )
-        loop = self._ctx.enclosing_loop(read.node)
+        ctx = self._ctx
+        names = {n.id for n in ctx.within(read.value, ast.Name)}
+        calls = any(not isinstance(n.func, ast.Attribute) for n in ctx.within(read.value, ast.Call))
+        loop = ctx.enclosing_loop(read.node)
         if loop is None or not names or calls:
             return None
-        bound = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        bound = {n.id for n in ctx.within(loop, ast.Name) if not isinstance(n.ctx, ast.Load)}
         written = {
             n.value.id
-            for n in ast.walk(loop)
-            if isinstance(n, ast.Subscript)
-            and isinstance(n.value, ast.Name)
-            and not isinstance(n.ctx, ast.Load)
+            for n in ctx.within(loop, ast.Subscript)
+            if isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
         return None if names & (bound | written) else loop
 
