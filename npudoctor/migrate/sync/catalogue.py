@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_reads
+from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
@@ -67,9 +68,25 @@ class Catalogue:
             heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
             if heat in (Heat.EPOCH, Heat.ONCE):
                 continue
+            if kind in ("scalar", "array") and self._on_host(node):
+                continue
             proved = self._values.of(value).tensor or kind == "array"
             found[node] = Read(node, value, kind, self._use(node), heat, proved)
         return sorted(found.values(), key=lambda read: self._ctx.span(read.node))
+
+    def _on_host(self, read: ast.expr) -> bool:
+        """Whether what is read was made on the host or copied there before: nothing is waited for."""
+        if "set_default_" in self._ctx.source:
+            return False  # the default device may be another one
+        node = source = read
+        while isinstance(node, (ast.Call, ast.Attribute)):
+            if isinstance(node, ast.Call):
+                if not isinstance(node.func, ast.Attribute):
+                    break
+                node = node.func
+            source = node.value if node.attr in ("cpu", "item", "numpy", "tolist") else source
+            node = node.value
+        return source is not read and origins(self._ctx, source) == {True}
 
     # -- what reads ----------------------------------------------------------------------
 
