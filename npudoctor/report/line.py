@@ -38,7 +38,7 @@ def breaks(text: str, width: int) -> list[int]:
         if index > start and _may_break(text[index - 1], char):
             best = index
         used += get_character_cell_size(char)
-        if used > width and char != " " and index > start:
+        while used > width and char != " " and index > start:
             start = best if best > start else index
             found.append(start)
             used = sum(get_character_cell_size(c) for c in text[start : index + 1])
