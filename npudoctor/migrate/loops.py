@@ -70,8 +70,8 @@ class Loops:
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
         self._stepping: set[ast.AST] = set()
-        self._kinds = self._classify()
         self._functions = self._by_name()
+        self._kinds = self._classify()
         self.function_heat: dict[ast.AST, Heat] = {}
         self._follow_calls(outside or {})
 
@@ -108,11 +108,15 @@ class Loops:
 
     def _classify(self) -> dict[ast.AST, Heat]:
         marks: dict[ast.AST, Heat] = {}
+        does: dict[ast.AST | None, set[Heat]] = {}  # what a call of a function does, in its loops or not
         for call in self._ctx.nodes(ast.Call):
             mark = _mark(call)
-            loop = self._ctx.enclosing_loop(call) if mark is not None else None
-            if loop is not None and mark is not None:
+            if mark is None:
+                continue
+            loop, function = self._ctx.enclosing_loop(call), self._ctx.enclosing_function(call)
+            if loop is not None:
                 marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
+            does.setdefault(function, set()).add(mark if loop is None else Heat.EPOCH)
         kinds: dict[ast.AST, Heat] = {}
         outer: set[ast.AST] = set()
         for marked in marks:
@@ -124,7 +128,31 @@ class Loops:
             if kinds[found] is Heat.STEP:
                 self._stepping.add(found)
                 self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
+                if found not in marks:
+                    kinds[found] = self._by_calls(found, does)
         return kinds
+
+    def _by_calls(self, loop: LoopNode, does: dict[ast.AST | None, set[Heat]]) -> Heat:
+        """Heat of a loop over time steps by what it calls: collecting and learning in turn, or one update."""
+        told = {heat for call in self._ctx.within(loop, ast.Call) for heat in self._told(call, does)}
+        if Heat.STEP in told or not told:
+            return Heat.STEP
+        return Heat.EPOCH if Heat.EPOCH in told else Heat.MINIBATCH
+
+    def _told(self, call: ast.Call, does: dict[ast.AST | None, set[Heat]]) -> set[Heat]:
+        """What the functions of this module do that a call leads to; `does` is filled on the way."""
+        found: set[Heat] = set()
+        if not _tells(call) or throttled(self._ctx, call):
+            return found
+        for function in self._callees(call):
+            if function not in does:
+                does[function] = set()  # until it is known; functions may call each other
+                for inner in self._ctx.within(function, ast.Call):
+                    deeper = self._told(inner, does)
+                    in_loop = bool(deeper) and self._ctx.enclosing_loop(inner) is not None
+                    does[function] |= {Heat.EPOCH} if in_loop else deeper
+            found |= does[function]
+        return found
 
     # -- calls -------------------------------------------------------------------------
 
@@ -139,6 +167,13 @@ class Loops:
                 found.setdefault(node.name, []).append(node)
         return found
 
+    def _callees(self, call: ast.Call) -> list[ast.AST]:
+        """Functions of this module that the call may mean: methods for `x.f()`, others for `f()`, if any."""
+        named = self._functions.get(callee_name(call) or "", [])
+        as_method = isinstance(call.func, ast.Attribute)
+        fitting = [f for f in named if isinstance(self._ctx.parent(f), ast.ClassDef) is as_method]
+        return fitting or named
+
     def _follow_calls(self, outside: dict[str, Heat]) -> None:
         """Fixpoint: a function is as hot as its hottest call site."""
         for name, heat in outside.items():
@@ -147,7 +182,7 @@ class Loops:
         edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
         rare: list[ast.AST] = []
         for call in self._ctx.nodes(ast.Call):
-            callees = self._functions.get(callee_name(call) or "", ()) if _tells(call) else ()
+            callees = self._callees(call) if _tells(call) else []
             if callees and throttled(self._ctx, call):
                 rare.extend(callees)  # once in a while, however hot the caller
             elif callees:
@@ -219,6 +254,8 @@ def _tells(call: ast.Call) -> bool:
         or _STORE.search(_last_name(func.value))
     ):
         return True
+    if func.attr == "train" and call.args and not isinstance(call.args[0], ast.Constant):
+        return True  # trainer.train(batch), not model.train(True)
     return isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")
 
 
