@@ -115,7 +115,7 @@ def test_items_left_set_the_exit_code(repo: Path, run_cli: RunCli) -> None:
     done = run_cli("migrate", repo)
     assert done.returncode == 1
     assert "NPU175" in done.stdout
-    assert "1 items are left for you" in done.stdout
+    assert "1 item is left for you" in done.stdout
     assert run_cli("migrate", repo, "--ignore", "NPU175").returncode == 0
 
 
