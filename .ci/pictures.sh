@@ -5,7 +5,8 @@ set -euo pipefail
 python=$(realpath -s "$1"); shift
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=$here/docs/pictures
-work=$(mktemp -d)
+work=${TMPDIR:-/tmp}/pictures  # its name is seen in the pictures
+mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 export PYTHONPATH=$here OMP_NUM_THREADS=1
 cp -r "$here/fixtures/cuda_ppo" "$work/cuda_ppo"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-_SKIPPED = shutil.ignore_patterns(".git", ".venv*", "*.egg-info", "build", "__pycache__", ".*_cache", ".demo")
+SKIPPED = shutil.ignore_patterns(".git", ".venv*", "*.egg-info", "build", "__pycache__", ".*_cache", ".demo")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Installed:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built wheel; building needs setuptools from the package index."""
     folder = tmp_path_factory.mktemp("wheel")
-    tree = shutil.copytree(ROOT, folder / "tree", ignore=_SKIPPED)
+    tree = shutil.copytree(ROOT, folder / "tree", ignore=SKIPPED)
     words = [sys.executable, "-m", "pip", "wheel", str(tree), "--no-deps", "-q", "-w", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     if "Could not find a version" in done.stderr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.packaging.conftest import Installed
+from tests.packaging.conftest import SKIPPED, Installed
 from tests.packaging.test_wheel import extras_of, known_extras
 
 FILES = sorted((ROOT / "docs" / "examples" / "docker").glob("*.Dockerfile"))
@@ -79,6 +80,22 @@ def test_pip_lines_resolve_in_the_tree(path: Path) -> None:
             pytest.skip("setuptools is not installed here")
         assert done.returncode == 0, done.stderr
         assert "does not provide the extra" not in done.stderr
+
+
+def test_the_pip_line_of_the_ascend_image_installs_the_core(tmp_path: Path) -> None:
+    """In a fresh environment: neither torch nor torch_npu comes with it, so those of the image stay."""
+    (line,) = (rest for word, rest in instructions(FILES[0]) if word == "RUN")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=120)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    tree = shutil.copytree(ROOT, tmp_path / "tree", ignore=SKIPPED)
+    words = shlex.split(line.replace("python3", python).replace("/opt/npudoctor", str(tree)))
+    done = subprocess.run([*words, "-q"], capture_output=True, text=True, timeout=300, check=False)
+    if "Could not find a version" in done.stderr:
+        pytest.skip("the package index cannot be reached")
+    assert done.returncode == 0, done.stderr
+    listed = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
+    assert "npudoctor" in listed
+    assert "torch" not in listed
 
 
 def test_the_entry_of_the_ascend_image_runs(installed: Installed, tmp_path: Path) -> None:
