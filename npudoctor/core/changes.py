@@ -47,11 +47,21 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Changes:
-    """All items in order of place, all changed files, and whether the files were written."""
+    """All items in order of place, all changed files, and whether the files were written.
+
+    Attributes:
+        base: the folder that paths are relative to, as seen from the repository's root; empty when
+            it is the root, or when there is none.
+    """
 
     items: tuple[Item, ...]
     files: tuple[FileChange, ...]
     written: bool
+    base: str = ""
+
+    def in_repository(self, path: str) -> str:
+        """`path` as seen from the repository's root, which code-scanning services go by."""
+        return f"{self.base}/{path}" if self.base else path
 
     @property
     def applied(self) -> tuple[Item, ...]:

@@ -15,8 +15,9 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.apitable import Api
 from npudoctor.migrate.apitable import lookup as lookup_api
 from npudoctor.migrate.calls import argument, has_spread, is_true, keyword_of, string_of
-from npudoctor.migrate.compare import carrier, is_device, is_fed, other_side, other_side_of
+from npudoctor.migrate.compare import carrier, is_device, is_fed, lists_both, other_side, other_side_of
 from npudoctor.migrate.context import ModuleContext
+from npudoctor.migrate.dual import is_dual
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.names import Binding, Scope
@@ -29,7 +30,6 @@ from npudoctor.migrate.torchnames import (
     import_places,
     imports_npu,
     is_chain_end,
-    is_dual,
     is_torch_project,
     literals,
     module_node,
@@ -40,6 +40,7 @@ from npudoctor.migrate.torchnames import (
     uses_simulator,
 )
 from npudoctor.migrate.vocabulary import (
+    ACCELERATOR_WORDS,
     BACKEND,
     DEVICE,
     FOREIGN_ROOTS,
@@ -49,6 +50,7 @@ from npudoctor.migrate.vocabulary import (
 )
 
 __all__ = [
+    "ACCELERATOR_WORDS",
     "BACKEND",
     "DEVICE",
     "FOREIGN_ROOTS",
@@ -89,6 +91,7 @@ __all__ = [
     "is_torch_project",
     "is_true",
     "keyword_of",
+    "lists_both",
     "literals",
     "lookup_api",
     "module_node",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from npudoctor.migrate.calls import string_of
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import match_of, name_of_target, outermost
@@ -37,6 +38,12 @@ def other_side_of(ctx: ModuleContext, node: ast.expr) -> ast.expr | None:
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute):
         return above.func.value
     return None
+
+
+def lists_both(holder: ast.AST | None) -> bool:
+    """Whether `holder` is `("cuda", "npu")`, or a dict with such keys: either device will do."""
+    parts = holder.keys if isinstance(holder, ast.Dict) else getattr(holder, "elts", [])
+    return {"cuda", "npu"} <= {(string_of(part) or "").split(":")[0] for part in parts}
 
 
 def is_device(ctx: ModuleContext, node: ast.expr, depth: int = 0) -> bool:

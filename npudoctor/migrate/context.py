@@ -11,7 +11,8 @@ from typing import Any, TypeVar, cast
 
 from npudoctor.migrate import fstrings
 from npudoctor.migrate.kinds import Kind, Kinds
-from npudoctor.migrate.names import FUNCTIONS, Binding, FunctionNode, Names, Scope
+from npudoctor.migrate.names import FUNCTIONS, Binding, FunctionNode, Scope
+from npudoctor.migrate.parsed import take
 from npudoctor.migrate.project import ProjectIndex
 from npudoctor.migrate.settings import Settings
 
@@ -28,7 +29,7 @@ class ModuleContext:
         tree: its syntax tree; node positions are only reliable through `span`.
         settings: what the run was asked to do; `settings.torch_npu` is the target.
         project: facts about the other modules.
-        original: the context of the text before the first round (`self` in the first round).
+        syntax: tree, scopes and line starts.
 
     Raises:
         SyntaxError, ValueError, RecursionError: not Python that this interpreter can parse.
@@ -46,14 +47,18 @@ class ModuleContext:
         self.source = source
         self.settings = settings or Settings()
         self.project = project or ProjectIndex()
-        self.original = original or self
-        self.tree = ast.parse(source)
-        self._lines = _line_starts(source)
-        self.names = Names(self.tree)
+        self._original = original  # not `self`: a cycle would keep every tree until it is collected
+        self.syntax = take(source)
+        self.tree, self.names, self._lines = self.syntax.tree, self.syntax.names, self.syntax.lines
         self._spans: dict[ast.AST, tuple[int, int]] = {}  # of what stands inside f-strings
         self.kinds = Kinds(self.names, self.project, path)
         #: Results that several rules share, by name; lives as long as the round.
         self.memo: dict[str, Any] = {}
+
+    @property
+    def original(self) -> ModuleContext:
+        """The context of the text before the first round; the same in the first round."""
+        return self._original or self
 
     # -- text --------------------------------------------------------------------
 
@@ -127,7 +132,20 @@ class ModuleContext:
 
     def nodes(self, *types: type[N]) -> list[N]:
         """Every node of these exact types, in source order within each type."""
+        if len(types) == 1:
+            return cast("list[N]", [*self.names.by_type.get(types[0], ())])
         return [cast("N", n) for t in types for n in self.names.by_type.get(t, ())]
+
+    def within(self, owner: ast.AST, *types: type[N]) -> list[N]:
+        """Every node of these exact types that is `owner` or a part of it, in source order per type."""
+        order = self.names.order
+        if len(types) == 1:
+            return order.within(owner, types[0])
+        return [n for t in types for n in order.within(owner, t)]
+
+    def inside(self, node: ast.AST, owner: ast.AST) -> bool:
+        """Whether `node` is `owner` or a part of it."""
+        return self.names.order.inside(node, owner)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds `node`, None for the module."""
@@ -219,11 +237,3 @@ class ModuleContext:
     def imports_torch(self) -> bool:
         """Whether any import of the module names torch or something inside it."""
         return "torch" in self.imported_roots
-
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-def _line_starts(source: str) -> list[int]:
-    """Offsets of line starts as `ast` counts lines: after LF, CR LF and CR, not after form feeds."""
-    return [0, *(match.end() for match in _LINE_END.finditer(source))]

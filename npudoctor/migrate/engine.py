@@ -73,7 +73,9 @@ def migrate_source(
         The result; never raises for bad input.
     """
     settings = settings or Settings()
-    wanted = [r for r in (all_rules() if rules is None else rules) if _wanted(r, text, path, settings)]
+    present = _Present(text)
+    every = all_rules() if rules is None else rules
+    wanted = [r for r in every if _triggered(r, present) and _wanted(r, path, settings)]
     marks = suppress.find(text)
     if not wanted and not marks.codes and not marks.bare:
         return FileResult(path, text)
@@ -88,20 +90,29 @@ def migrate_source(
         return problem(text, path, UNSTABLE, f"internal error {type(error).__name__}: {error}")
 
 
-def _wanted(rule: Rule, text: str, path: str, settings: Settings) -> bool:
+def _wanted(rule: Rule, path: str, settings: Settings) -> bool:
     if not settings.enabled(rule.code) or not rule.applies(settings):
         return False
-    for glob, codes in settings.per_file_ignores.items():
-        if rule.code.startswith(tuple(codes)) and fnmatch(path, glob):
-            return False
-    return _triggered(rule, text)
+    globs = settings.per_file_ignores.items()
+    return not any(rule.code.startswith(tuple(codes)) and fnmatch(path, glob) for glob, codes in globs)
 
 
-def _triggered(rule: Rule, text: str) -> bool:
-    return any(
-        trigger in text if isinstance(trigger, str) else all(t in text for t in trigger)
-        for trigger in rule.triggers
-    )
+class _Present(dict[str, bool]):
+    """Literal -> whether a text holds it; each is looked for once, however many rules start from it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __missing__(self, literal: str) -> bool:
+        found = self[literal] = literal in self._text
+        return found
+
+
+def _triggered(rule: Rule, present: _Present) -> bool:
+    for trigger in rule.triggers:
+        if present[trigger] if isinstance(trigger, str) else all(present[t] for t in trigger):
+            return True
+    return False
 
 
 class _Run:
@@ -126,23 +137,30 @@ class _Run:
         self.applied: list[tuple[Rule, Change, tuple[int, int], tuple[Edit, ...]]] = []
 
     def result(self) -> FileResult:
-        ctx = ModuleContext(self.first, self.path, self.settings, self.project)
+        original = ctx = ModuleContext(self.first, self.path, self.settings, self.project)
         if is_dual(ctx):
             self.rules = [r for r in self.rules if r.also_dual]
-        for _ in range(self.settings.max_rounds):
-            proposed = self._propose(ctx)
-            chosen = self._choose(ctx, proposed)
-            if not chosen:
-                return self._finish(ctx, proposed)
-            new = self._apply(ctx.source, chosen)
-            ctx = ModuleContext(new, self.path, self.settings, self.project, ctx.original)
+        try:
+            for _ in range(self.settings.max_rounds):
+                proposed = self._propose(ctx)
+                chosen = self._choose(ctx, proposed)
+                if not chosen:
+                    return self._finish(ctx, proposed)
+                new = self._apply(ctx.source, chosen)
+                if ctx is not original:
+                    ctx.memo.clear()
+                ctx = ModuleContext(new, self.path, self.settings, self.project, original)
+        finally:  # what was worked out points back at its context: without it, memory is freed at once
+            ctx.memo.clear()
+            original.memo.clear()
         reason = f"not stable after {self.settings.max_rounds} rounds"
         return problem(self.first, self.path, UNSTABLE, reason)
 
     def _propose(self, ctx: ModuleContext) -> list[tuple[Rule, Change]]:
         by_type: dict[type[ast.AST], list[Rule]] = {}
+        present = _Present(ctx.source)
         for rule in self.rules:
-            if rule.follows or _triggered(rule, ctx.source):  # after a round, little is left to look at
+            if rule.follows or _triggered(rule, present):  # after a round, little is left to look at
                 for node_type in rule.nodes:
                     by_type.setdefault(node_type, []).append(rule)
         found: list[tuple[Rule, Change]] = []

@@ -207,8 +207,8 @@ class Kinds:
         if owner in cache:
             return cache[owner]
         found: dict[str, list[ast.expr | None]] = {}
-        for node in ast.walk(owner):
-            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+        for node in self._names.order.within(owner, ast.Attribute):
+            if not isinstance(node.ctx, ast.Store):
                 continue
             if isinstance(node.value, ast.Name) and node.value.id == "self":
                 above = self._names.parents.get(node)

@@ -49,10 +49,10 @@ class Heat(enum.Enum):
     EPOCH = "epoch"
     ONCE = "once"
 
-    @property
-    def rank(self) -> int:
-        """0 is the hottest."""
-        return list(Heat).index(self)
+    rank: int
+
+    def __init__(self, _: str) -> None:
+        self.rank = len(self.__class__.__members__)  # 0 is the hottest
 
 
 def hotter(*heats: Heat) -> Heat:
@@ -70,8 +70,8 @@ class Loops:
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
         self._stepping: set[ast.AST] = set()
-        self._kinds = self._classify()
         self._functions = self._by_name()
+        self._kinds = self._classify()
         self.function_heat: dict[ast.AST, Heat] = {}
         self._follow_calls(outside or {})
 
@@ -108,11 +108,15 @@ class Loops:
 
     def _classify(self) -> dict[ast.AST, Heat]:
         marks: dict[ast.AST, Heat] = {}
+        does: dict[ast.AST | None, set[Heat]] = {}  # what a call of a function does, in its loops or not
         for call in self._ctx.nodes(ast.Call):
             mark = _mark(call)
-            loop = self._ctx.enclosing_loop(call) if mark is not None else None
-            if loop is not None and mark is not None:
+            if mark is None:
+                continue
+            loop, function = self._ctx.enclosing_loop(call), self._ctx.enclosing_function(call)
+            if loop is not None:
                 marks[loop] = hotter(marks.get(loop, Heat.ONCE), mark)
+            does.setdefault(function, set()).add(mark if loop is None else Heat.EPOCH)
         kinds: dict[ast.AST, Heat] = {}
         outer: set[ast.AST] = set()
         for marked in marks:
@@ -124,7 +128,31 @@ class Loops:
             if kinds[found] is Heat.STEP:
                 self._stepping.add(found)
                 self._stepping.update(a for a in self._ctx.ancestors(found) if isinstance(a, LOOPS))
+                if found not in marks:
+                    kinds[found] = self._by_calls(found, does)
         return kinds
+
+    def _by_calls(self, loop: LoopNode, does: dict[ast.AST | None, set[Heat]]) -> Heat:
+        """Heat of a loop over time steps by what it calls: collecting and learning in turn, or one update."""
+        told = {heat for call in self._ctx.within(loop, ast.Call) for heat in self._told(call, does)}
+        if Heat.STEP in told or not told:
+            return Heat.STEP
+        return Heat.EPOCH if Heat.EPOCH in told else Heat.MINIBATCH
+
+    def _told(self, call: ast.Call, does: dict[ast.AST | None, set[Heat]]) -> set[Heat]:
+        """What the functions of this module do that a call leads to; `does` is filled on the way."""
+        found: set[Heat] = set()
+        if not _tells(call) or throttled(self._ctx, call):
+            return found
+        for function in self._callees(call):
+            if function not in does:
+                does[function] = set()  # until it is known; functions may call each other
+                for inner in self._ctx.within(function, ast.Call):
+                    deeper = self._told(inner, does)
+                    in_loop = bool(deeper) and self._ctx.enclosing_loop(inner) is not None
+                    does[function] |= {Heat.EPOCH} if in_loop else deeper
+            found |= does[function]
+        return found
 
     # -- calls -------------------------------------------------------------------------
 
@@ -139,6 +167,13 @@ class Loops:
                 found.setdefault(node.name, []).append(node)
         return found
 
+    def _callees(self, call: ast.Call) -> list[ast.AST]:
+        """Functions of this module that the call may mean: methods for `x.f()`, others for `f()`, if any."""
+        named = self._functions.get(callee_name(call) or "", [])
+        as_method = isinstance(call.func, ast.Attribute)
+        fitting = [f for f in named if isinstance(self._ctx.parent(f), ast.ClassDef) is as_method]
+        return fitting or named
+
     def _follow_calls(self, outside: dict[str, Heat]) -> None:
         """Fixpoint: a function is as hot as its hottest call site."""
         for name, heat in outside.items():
@@ -147,7 +182,7 @@ class Loops:
         edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
         rare: list[ast.AST] = []
         for call in self._ctx.nodes(ast.Call):
-            callees = self._functions.get(callee_name(call) or "", ()) if _tells(call) else ()
+            callees = self._callees(call) if _tells(call) else []
             if callees and throttled(self._ctx, call):
                 rare.extend(callees)  # once in a while, however hot the caller
             elif callees:
@@ -176,6 +211,14 @@ class Loops:
                 if heat is not Heat.ONCE:
                     found[name] = hotter(found.get(name, Heat.ONCE), heat)
         return found
+
+
+def loops_of(ctx: ModuleContext) -> Loops:
+    """The loops of a module by itself, found once per context."""
+    if "loops" not in ctx.memo:
+        ctx.memo["loops"] = Loops(ctx)
+    known: Loops = ctx.memo["loops"]
+    return known
 
 
 def callee_name(call: ast.Call) -> str | None:
@@ -211,6 +254,8 @@ def _tells(call: ast.Call) -> bool:
         or _STORE.search(_last_name(func.value))
     ):
         return True
+    if func.attr == "train" and call.args and not isinstance(call.args[0], ast.Constant):
+        return True  # trainer.train(batch), not model.train(True)
     return isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")
 
 
@@ -219,16 +264,24 @@ _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_ne
 
 def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
     """Whether the place runs only now and then: `if step % 100 == 0:`."""
+    now_and_then = ctx.memo.get("now and then")
+    if now_and_then is None:
+        now_and_then = ctx.memo["now and then"] = _now_and_then(ctx)
+    if not now_and_then:
+        return False
     child: ast.AST = node
     for above in ctx.ancestors(node):
-        if (
-            isinstance(above, ast.If)
-            and child in above.body
-            and any(isinstance(n, ast.Mod) for n in ast.walk(above.test))
-        ):
+        if isinstance(above, ast.If) and above in now_and_then and child in above.body:
             return True
         child = above
     return False
+
+
+def _now_and_then(ctx: ModuleContext) -> set[ast.AST]:
+    """Every `if` whose test takes a remainder."""
+    remainders = [n for n in ctx.nodes(ast.BinOp) if isinstance(n.op, ast.Mod)]
+    tests = ctx.nodes(ast.If) if remainders else []
+    return {n for n in tests if any(ctx.inside(r, n.test) for r in remainders)}
 
 
 def _runs_each_time(loop: LoopNode, child: ast.AST) -> bool:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
+
+from npudoctor.migrate.order import Order
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -20,8 +23,7 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_DEPTH = 12
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(NamedTuple):
     """One place that gives a name a value.
 
     Attributes:
@@ -90,20 +92,33 @@ class Names:
         self.by_type: dict[type[ast.AST], list[ast.AST]] = {}
         self.star_imports: list[str] = []
         self._dotted: dict[ast.AST, str | None] = {}
+        self._scope_of: dict[ast.AST, Scope] = {}
+        self._preorder: list[ast.AST] = []
         self._build(tree)
 
     # -- reading -----------------------------------------------------------------
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which `node` is evaluated."""
-        current = node
+        known = self._scope_of.get(node)
+        if known is None:
+            known = self._scope_of[node] = self._find_scope(node)
+        return known
+
+    def _find_scope(self, node: ast.AST) -> Scope:
+        parents, scopes, current = self.parents, self.scopes, node
         while True:
-            parent = self.parents.get(current)
+            parent = parents.get(current)
             if parent is None:
                 return self.root
-            if parent in self.scopes and _evaluated_inside(parent, current):
-                return self.scopes[parent]
+            if parent in scopes and _evaluated_inside(parent, current):
+                return scopes[parent]
             current = parent
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """Who stands inside whom."""
+        return Order(self._preorder, self.parents, self.by_type)
 
     def bindings_of(self, name: ast.Name) -> list[Binding]:
         """Every binding of the variable that `name` refers to; empty if it is not bound here."""
@@ -160,15 +175,18 @@ class Names:
         """One pass over the tree; the hottest loop of the codemod, hence the local names."""
         parents, by_type, scopes, handlers = self.parents, self.by_type, self.scopes, _HANDLERS
         stack: list[tuple[ast.AST, Scope]] = [(tree, self.root)]
-        pop, push = stack.pop, stack.append
+        pop, push, seen = stack.pop, stack.append, self._preorder.append
         while stack:
             node, scope = pop()
-            kind = type(node)
-            known = by_type.get(kind)
-            if known is None:
-                by_type[kind] = [node]
+            kind = node.__class__
+            seen(node)
+            if kind in by_type:
+                by_type[kind].append(node)
             else:
-                known.append(node)
+                by_type[kind] = [node]
+            if kind is ast.Name and node.ctx.__class__ is ast.Load:  # type: ignore[attr-defined]
+                scope.uses.setdefault(node.id, []).append(node)  # type: ignore[attr-defined, arg-type]
+                continue
             if kind in _SCOPE_TYPES:
                 inner = scopes[node] = Scope(node, scope)
                 self._enter(node, scope, inner)
@@ -176,9 +194,8 @@ class Names:
                     parents[child] = node
                     push((child, inner if _evaluated_inside(node, child) else scope))
                 continue
-            handler = handlers.get(kind)
-            if handler is not None:
-                handler(self, node, scope)
+            if kind in handlers:
+                handlers[kind](self, node, scope)
             for name in _FIELDS[kind]:
                 value = getattr(node, name, None)
                 if value.__class__ is list:
@@ -202,10 +219,7 @@ class Names:
                 _bind(inner, Binding(arg.arg, "param", arg))
 
     def _on_name(self, node: ast.Name, scope: Scope) -> None:
-        kind = type(node.ctx)
-        if kind is ast.Load:
-            scope.uses.setdefault(node.id, []).append(node)
-        elif kind is ast.Del:
+        if isinstance(node.ctx, ast.Del):  # reads are filed by the pass itself
             _bind(scope, Binding(node.id, "delete", node))
 
     def _on_declaration(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:

@@ -75,10 +75,13 @@ def collect_facts(text: str, path: str) -> dict[str, Any]:
     if not wanted:
         return found
     from npudoctor.migrate.context import ModuleContext
+    from npudoctor.migrate.parsed import keep
 
     try:
         ctx = ModuleContext(text, path)
         found.update({f.name: f.summarise(ctx) for f in wanted})
+        ctx.memo.clear()  # what points back at the context
+        keep(ctx.syntax)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found
     return {name: fact for name, fact in found.items() if fact is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from npudoctor.core.changes import Changes, FileChange, Insertion, Item
 from npudoctor.core.exits import Exit
@@ -73,7 +74,14 @@ def changes_of(outcome: TreeOutcome, refused: Iterable[Refusal], written: bool) 
         lines = LineStarts(change.old)
         items.extend(_item(o, lines) for o in file.result.outcomes)
     items.sort(key=lambda item: item.finding.code not in LEAD)
-    return Changes(tuple(items), tuple(files), written)
+    return Changes(tuple(items), tuple(files), written, _base(outcome.tree.root))
+
+
+def _base(root: Path) -> str:
+    """`root` as seen from the root of the git repository it is in, else from the working directory."""
+    root = root.resolve()
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), Path.cwd())
+    return shown(root.relative_to(top).as_posix()) if top in root.parents else ""
 
 
 def report_of(outcome: TreeOutcome, changes: Changes, intent: Intent) -> Report:

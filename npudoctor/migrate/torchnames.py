@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate import literals as device_literals
 from npudoctor.migrate import style
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import Role, role_of
-from npudoctor.migrate.vocabulary import FOREIGN_ROOTS
+from npudoctor.migrate.vocabulary import ACCELERATOR_WORDS, FOREIGN_ROOTS
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 _SIMULATORS = frozenset({"isaacgym", "isaacgymenvs", "isaaclab", "isaacsim", "omni"})
-_NPU_PROBES = frozenset({"is_torch_npu_available", "is_npu_available", "is_ascend_available"})
 
 
 def literals(ctx: ModuleContext) -> list[Literal]:
@@ -45,8 +43,7 @@ def is_torch_project(ctx: ModuleContext) -> bool:
 
 def uses_accelerator(ctx: ModuleContext) -> bool:
     """Whether the module spoke of CUDA before this run, or of an NPU."""
-    source = ctx.original.source
-    return "cuda" in source or any(word in source for word in (".npu", '"npu', "'npu"))
+    return any(word in ctx.original.source for word in ACCELERATOR_WORDS)
 
 
 def uses_simulator(ctx: ModuleContext) -> bool:
@@ -101,74 +98,6 @@ def imports_npu(ctx: ModuleContext) -> bool:
         if any(a.name.split(".")[0] == "torch_npu" for a in statement.names):
             return True
     return any((s.module or "").split(".")[0] == "torch_npu" for s in ctx.nodes(ast.ImportFrom))
-
-
-def is_dual(ctx: ModuleContext) -> bool:
-    """Whether the module chooses between CUDA and NPU itself, so that nothing in it may be touched.
-
-    It does when one function (or one top-level statement) speaks of both: it asks whether an
-    NPU is there, or compares with or lists "npu", next to CUDA's own question or string.
-    """
-    if "npu" not in ctx.source:
-        return False
-    names = {n.id for n in ctx.nodes(ast.Name)} | {n.attr for n in ctx.nodes(ast.Attribute)}
-    if names & _NPU_PROBES:  # the project's own question: whoever asks it knows about NPUs
-        return True
-    npu_places = {_unit(ctx, node) for node in _npu_choices(ctx)}
-    if not npu_places:
-        return False
-    return any(_unit(ctx, node) in npu_places for node in _cuda_choices(ctx))
-
-
-def _unit(ctx: ModuleContext, node: ast.AST) -> ast.AST:
-    """The enclosing function, else the module's top level as one."""
-    return ctx.enclosing_function(node) or ctx.tree
-
-
-def _npu_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    for node in ctx.nodes(ast.Attribute):
-        if ctx.qualified_name(node) == "torch.npu.is_available":
-            yield node
-    for const in ctx.nodes(ast.Constant):
-        if const.value not in ("npu", "torch_npu") or isinstance(ctx.parent(const), ast.Expr):
-            continue
-        above = ctx.parent(const)
-        probe = isinstance(above, ast.Call) and ctx.called_name(above) in (
-            "builtins.hasattr",
-            "importlib.util.find_spec",
-        )
-        chosen = const.value == "npu" and role_of(ctx, const) not in (Role.UNKNOWN, Role.PRODUCER)
-        if probe or chosen or (const.value == "npu" and _in_ternary(ctx, const)):
-            yield const
-
-
-def _in_ternary(ctx: ModuleContext, node: ast.AST) -> bool:
-    for above in ctx.ancestors(node):
-        if isinstance(above, ast.IfExp):
-            return True
-        if isinstance(above, ast.stmt):
-            return False
-    return False
-
-
-def _cuda_choices(ctx: ModuleContext) -> Iterator[ast.AST]:
-    for node in ctx.nodes(ast.Attribute):
-        if ctx.qualified_name(node) == "torch.cuda.is_available":
-            yield node
-    for literal in literals(ctx):
-        if literal.word == "cuda" and _chooses(ctx, literal.node):
-            yield literal.node
-
-
-def _chooses(ctx: ModuleContext, node: ast.expr) -> bool:
-    """Not a "cuda" of which nothing is known: such ones also stay behind after a migration.
-
-    One that stands in the same statement as an "npu" is the other branch of a choice.
-    """
-    if role_of(ctx, node) is not Role.UNKNOWN:
-        return True
-    nearby = ast.walk(ctx.statement(node))
-    return any(isinstance(n, ast.Constant) and str(n.value).split(":")[0] == "npu" for n in nearby)
 
 
 # -- where `import torch_npu` goes ---------------------------------------------------------

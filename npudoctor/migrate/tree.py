@@ -7,34 +7,56 @@ Nothing is written here.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from npudoctor.config import Config, matches
 from npudoctor.core.finding import Finding, Safety
-from npudoctor.migrate import filetypes
+from npudoctor.migrate import engine, filetypes, parsed
 from npudoctor.migrate.engine import FileResult, Outcome
 from npudoctor.migrate.journal import sha256
-from npudoctor.migrate.lang import Language, languages
-from npudoctor.migrate.pool import Advance, in_workers
+from npudoctor.migrate.lang import Language, languages, python
+from npudoctor.migrate.pool import Advance, Workers
 from npudoctor.migrate.problems import problem
-from npudoctor.migrate.project import ProjectIndex
+from npudoctor.migrate.project import ProjectIndex, collect_facts
 from npudoctor.migrate.settings import Settings
 from npudoctor.migrate.source import SourceError
 from npudoctor.migrate.walk import Entry, Tree, shown
 from npudoctor.migrate.writer import read
 
+KEPT_CHARACTERS = 2 << 20  # of source, by all workers together: about 100 MB of syntax trees each
 DEVICE_USED = "device_used"  # fact of a file that places something on an accelerator
 _DEVICE = re.compile(rb"\.cuda\b|\.npu\b|[\"']cuda|[\"']npu|\bto\(\s*(self\.)?_?dev|\bdevice\s*=")
 _GENERATED = re.compile(
     rb"^[ \t]*(?:#|//|;|\*)(?=.*(?:\bdo not edit\b|@generated\b|\bauto-?generated\b)).*$",
     re.IGNORECASE | re.MULTILINE,
 )
+
+# Takes the paths through the rules that load something: see `_prepare`.
+_SAMPLE = """\
+import numpy as np
+import torch
+from torch.distributions import Normal
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+for step in range(8):
+    action = Normal(torch.zeros(1, device=device), 1.0).sample()
+    obs, reward, done, info = env.step(action.cpu().numpy())
+    rewards[step] = torch.tensor(reward).to(device)
+for epoch in range(4):
+    index = np.arange(8)[0:4]
+    loss = (rewards[index] - values[index]).mean()
+    loss.backward()
+    losses.append(loss.item())
+    print(loss.item(), epoch)
+"""
 
 
 @dataclass(frozen=True)
@@ -85,12 +107,17 @@ class TreeOutcome:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker needs beside the file."""
+    """What a worker needs beside the file.
 
-    tree: Tree
+    Attributes:
+        keep: characters of source whose syntax trees a worker keeps from the first pass for the second.
+    """
+
+    root: Path
     config: Config
     settings: Settings
     project: ProjectIndex = field(default_factory=ProjectIndex)
+    keep: int = 0
 
 
 def migrate_tree(
@@ -113,19 +140,29 @@ def migrate_tree(
     known = languages()
     entries = [e for e in tree.entries if e.kind in known]
     indexed = [e for e in entries if known[e.kind].indexed]
-    job = Job(tree, config, settings)
     workers = max(1, min(jobs or usable_cores(), len(entries)))
-    facts = in_workers(_index, indexed, job, workers, advance, lambda entry, why: {})
-    advance(len(entries) - len(indexed))
-    if not tree.single and not any(DEVICE_USED in found for found in facts.values()):
-        # Nothing moves to a device, so nothing waits for one.
-        job = replace(job, settings=replace(settings, ignore=(*settings.ignore, "NPU2")))
-    job = replace(job, project=_project(facts, entries))
-    found = in_workers(_rewrite, entries, job, workers, advance, _crashed)
+    job = Job(tree.root, config, settings, keep=KEPT_CHARACTERS // workers)
+    _prepare()
+    with Workers(workers) as pool:
+        facts = pool.run(_index, indexed, job, advance, lambda entry, why: {})
+        advance(len(entries) - len(indexed))
+        if not tree.single and not any(DEVICE_USED in found for found in facts.values()):
+            # Nothing moves to a device, so nothing waits for one.
+            job = replace(job, settings=replace(settings, ignore=(*settings.ignore, "NPU2")))
+        job = replace(job, project=_project(facts, entries))
+        found = pool.run(_rewrite, entries, job, advance, _crashed)
     files = [f for f in (*found.values(), *_left_out(tree)) if f.after is not None or f.result.outcomes]
     by_kind = dict(Counter(e.kind for e in tree.entries))
     ordered = tuple(sorted(files, key=lambda f: f.entry.path))
     return TreeOutcome(tree, ordered, len(entries), by_kind, time.monotonic() - started)
+
+
+@functools.cache
+def _prepare() -> None:
+    """Load what every worker needs (rules, tables, patterns) once, before they are forked off."""
+    facts = collect_facts(_SAMPLE, "sample.py")
+    engine.migrate_source(_SAMPLE, "sample.py", project=ProjectIndex({"sample.py": facts}))
+    python.trigger()
 
 
 def usable_cores() -> int:
@@ -148,8 +185,9 @@ def _index(entry: Entry, job: Job) -> Mapping[str, Any]:
     enabled = file_settings(job.settings, job.config, entry.path).enabled
     if language.view is not None and not enabled("NPU173"):
         return {}  # a device named there stays, so nothing may be compared with its new name
+    parsed.keep_up_to(job.keep)
     try:
-        data = read(job.tree.root, entry.path)
+        data = read(job.root, entry.path)
         if not language.wants(data):
             return {}
         found = dict(language.facts(language.decode(data).text, shown(entry.path)))
@@ -162,7 +200,7 @@ def _rewrite(entry: Entry, job: Job) -> FileOutcome:
     language = languages()[entry.kind]
     path = shown(entry.path)
     try:
-        data = read(job.tree.root, entry.path)
+        data = read(job.root, entry.path)
     except OSError as error:
         return _failed(entry, problem("NPU190", path, error.strerror or str(error)))
     # Source code holds no NUL: such a file is worth a word even where no idiom can be seen.

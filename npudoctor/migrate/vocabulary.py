@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+#: A text with none of them uses no accelerator, before or after a migration.
+ACCELERATOR_WORDS = ("cuda", "torch_npu", ".npu", ".is_npu", '"npu', "'npu")
+
 _DEVICE_NAME = re.compile(
     r"^(?:.*_)?(?:device|dev|map_location)(?:_?\d+)?(?:_(?:type|name|str|string|module_name))?$",
     re.I,

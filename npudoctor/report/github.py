@@ -17,16 +17,16 @@ _REWRITES = Text("npudoctor migrate rewrites this", "npudoctor migrate 会自动
 def lines(changes: Changes, lang: str) -> str:
     """One command per item; after a migration only what is left, at its new line."""
     items = changes.left if changes.written else changes.items
-    return "".join(f"{_line(item, lang, changes.written)}\n" for item in items)
+    return "".join(f"{_line(item, changes, lang)}\n" for item in items)
 
 
-def _line(item: Item, lang: str, written: bool) -> str:
+def _line(item: Item, changes: Changes, lang: str) -> str:
     finding, place = item.finding, item.finding.place
     level = "warning" if item.applied and finding.severity is Severity.NOTE else _LEVEL[finding.severity]
     properties = [("title", f"{finding.code} {finding.slug}")]
     if place is not None:
-        properties.insert(0, ("file", place.path))
-        properties[1:1] = _position(item, written)
+        properties.insert(0, ("file", changes.in_repository(place.path)))
+        properties[1:1] = _position(item, changes.written)
     note = _REWRITES.render(lang) if item.applied else (
         finding.fixes[0].note.render(lang, finding.params) if finding.fixes else ""
     )

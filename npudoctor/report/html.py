@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
-from npudoctor.core.text import LANGUAGES, Text
+from npudoctor.core.text import LANGUAGES, Text, verbatim
+from npudoctor.report.migration import HEATS
 from npudoctor.version import __version__
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def page(report: Report, changes: Changes, lang: str) -> str:
         rules=_rules(changes),
         groups=_groups(changes),
         files=[_file(change, changes) for change in changes.files],
-        syncs=report.extra.get("syncs") or {"found": 0, "removed": {}, "left": {}},
+        syncs=_syncs(report),
         written=changes.written,
     )
 
@@ -80,11 +81,19 @@ def _both(text: Text, params: Any) -> dict[str, str]:
 
 
 def _rules(changes: Changes) -> list[dict[str, Any]]:
-    counts: Counter[str] = Counter()
+    """Every code that the page tells of: edits made and items left."""
+    counts: Counter[str] = Counter(item.finding.code for item in changes.left)
     for file in changes.files:
         counts.update(file.edits)
     slugs = {item.finding.code: item.finding.slug for item in changes.items}
     return [{"code": code, "slug": slugs.get(code, ""), "n": n} for code, n in sorted(counts.items())]
+
+
+def _syncs(report: Report) -> dict[str, Any]:
+    counts = report.extra.get("syncs")
+    known: dict[str, Any] = counts if isinstance(counts, dict) else {"found": 0, "removed": {}, "left": {}}
+    left = [(_both(HEATS.get(heat, verbatim(heat)), {}), n) for heat, n in known["left"].items()]
+    return {"found": known["found"], "removed": sum(known["removed"].values()), "left": left}
 
 
 def _groups(changes: Changes) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from npudoctor.core.finding import Place, Severity
+from npudoctor.core.text import Text
 from npudoctor.version import __version__
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _ROOT = "SRCROOT"
+_HELP = Text(
+    "'npudoctor explain {code}' tells what the rule changes, and when it does not",
+    "“npudoctor explain {code}”说明该规则修改什么，以及何时不修改",
+)
 
 
 def dumps(report: Report, changes: Changes, lang: str) -> str:
@@ -32,36 +37,38 @@ def as_dict(report: Report, changes: Changes, lang: str) -> dict[str, Any]:
     first = {item.finding.code: item.finding for item in reversed(items)}
     texts = {file.path: (file.new if changes.written else file.old) for file in changes.files}
     seen: dict[str, int] = {}
-    results = [_result(item, codes, changes.written, texts, seen, lang) for item in items]
+    results = [_result(item, codes, changes, texts, seen, lang) for item in items]
     driver = {
         "name": "npudoctor",
         "version": __version__,
         "semanticVersion": __version__,
-        "rules": [_rule(first[code]) for code in codes],
+        "rules": [_rule(first[code], lang) for code in codes],
     }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "the folder given to npudoctor migrate"}}},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "root of the repository"}}},
         "invocations": [{"executionSuccessful": True, "exitCode": int(report.exit_code())}],
         "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(finding: Finding) -> dict[str, Any]:
+def _rule(finding: Finding, lang: str) -> dict[str, Any]:
     name = "".join(word.capitalize() for word in finding.slug.split("-"))
     words = finding.slug.replace("-", " ")
     return {
         "id": finding.code,
         "name": name,
         "shortDescription": {"text": f"{words[:1].upper()}{words[1:]}"},
+        "fullDescription": {"text": finding.cause.render(lang, finding.params)},
+        "help": {"text": _HELP.render(lang, {"code": finding.code})},
         "defaultConfiguration": {"level": _LEVEL[finding.severity]},
     }
 
 
 def _result(
-    item: Item, codes: list[str], written: bool, texts: dict[str, str], seen: dict[str, int], lang: str
+    item: Item, codes: list[str], changes: Changes, texts: dict[str, str], seen: dict[str, int], lang: str
 ) -> dict[str, Any]:
     finding = item.finding
     notes = [fix.note.render(lang, finding.params) for fix in finding.fixes]
@@ -72,12 +79,12 @@ def _result(
         "level": _LEVEL[finding.severity],
         "message": {"text": message},
     }
-    place = _now(item, written)
+    place = _now(item, changes.written)
     if place is not None:
-        result["locations"] = [{"physicalLocation": _location(place)}]
+        result["locations"] = [_location(finding, place, changes)]
         result["partialFingerprints"] = {"npudoctor/v1": _fingerprint(finding, place, texts, seen)}
-    if item.edits and not written:
-        result["fixes"] = [_fix(item, message)]
+    if item.edits and not changes.written:
+        result["fixes"] = [_fix(item, changes, message)]
     return result
 
 
@@ -89,11 +96,17 @@ def _now(item: Item, written: bool) -> Place | None:
     return Place(place.path, item.new_line)
 
 
-def _location(place: Place) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.path), "uriBaseId": _ROOT}}
+def _location(finding: Finding, place: Place, changes: Changes) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": _artifact(place.path, changes)}
     if place.line is not None:
-        location["region"] = _region(place)
-    return location
+        physical["region"] = _region(place)
+    cells = [e.place for e in finding.evidence if place.path.endswith(".ipynb")]
+    cell = {"logicalLocations": [{"fullyQualifiedName": name} for name in cells]} if cells else {}
+    return {"physicalLocation": physical, **cell}
+
+
+def _artifact(path: str, changes: Changes) -> dict[str, Any]:
+    return {"uri": _uri(changes.in_repository(path)), "uriBaseId": _ROOT}
 
 
 def _region(place: Place) -> dict[str, int]:
@@ -102,17 +115,17 @@ def _region(place: Place) -> dict[str, int]:
     return {name: number for name, number in names if number is not None}
 
 
-def _fix(item: Item, message: str) -> dict[str, Any]:
+def _fix(item: Item, changes: Changes, message: str) -> dict[str, Any]:
     by_path: dict[str, list[dict[str, Any]]] = {}
     for edit in item.edits:
         by_path.setdefault(edit.place.path, []).append(
             {"deletedRegion": _region(edit.place), "insertedContent": {"text": edit.text}}
         )
-    changes = [
-        {"artifactLocation": {"uri": _uri(path), "uriBaseId": _ROOT}, "replacements": replacements}
+    files = [
+        {"artifactLocation": _artifact(path, changes), "replacements": replacements}
         for path, replacements in by_path.items()
     ]
-    return {"description": {"text": message}, "artifactChanges": changes}
+    return {"description": {"text": message}, "artifactChanges": files}
 
 
 def _fingerprint(finding: Finding, place: Place, texts: dict[str, str], seen: dict[str, int]) -> str:

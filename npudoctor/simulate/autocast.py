@@ -1,7 +1,7 @@
 """`torch.autocast("npu")`: which operators run in half precision, in float32, or in the widest type.
 
-The lists follow PyTorch's policy for accelerators, which torch_npu registers for its device.
-Source: https://docs.pytorch.org/docs/stable/amp.html (CUDA op-specific behavior).
+The lists are torch_npu's own (data/autocast_ops.tsv). They are not CUDA's: `cat` and `stack` promote
+nothing, recurrent layers as a whole are not cast, and the norms of `torch.linalg` give float32.
 """
 
 from __future__ import annotations
@@ -11,39 +11,20 @@ from typing import Any
 
 import torch
 
-LOWER = (
-    "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d.input",
-    "conv_transpose3d.input", "convolution", "prelu", "addmm", "addmv", "addr", "matmul", "einsum", "mm",
-    "mv",
-    "linear", "addbmm", "baddbmm", "bmm", "chain_matmul", "linalg_multi_dot", "lstm_cell", "gru_cell",
-    "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention", "lstm.input", "gru.input",
-)
-SINGLE = (
-    "acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt",
-    "sinh", "tan", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar", "softplus", "layer_norm",
-    "group_norm", "norm.Scalar", "norm.ScalarOpt_dim", "cosine_similarity", "poisson_nll_loss",
-    "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss", "kl_div", "l1_loss",
-    "smooth_l1_loss", "huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss",
-    "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "binary_cross_entropy_with_logits",
-    "dist", "pdist", "cdist", "renorm", "logsumexp", "prod", "prod.dim_int", "softmax.int", "log_softmax.int",
-    "cumprod", "cumsum", "sum", "sum.dim_IntList",
-)
-WIDEST = (
-    "addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "tensordot",
-    "scatter_add", "cat", "stack",
-)
+from npudoctor import tables
+
 _KEY: Any = getattr(torch._C.DispatchKey, "AutocastPrivateUse1")  # noqa: B009 - missing in the stubs
 _HALF = (torch.float16, torch.bfloat16)
 
 
 def install(library: Any, fallback: Any) -> None:
-    """Register the three policies; every other operator falls through."""
+    """Register the policies; every other operator falls through."""
     fallback.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
-    for names, policy in ((LOWER, _lower), (SINGLE, _single), (WIDEST, _widest)):
-        for name in names:
-            base, _, variant = name.partition(".")
-            overload = getattr(getattr(torch.ops.aten, base), variant or "default")
-            library.impl(name, policy(overload), "AutocastPrivateUse1")
+    for row in tables.load("autocast_ops").rows:
+        base, _, variant = row["operator"].partition(".")
+        overload = getattr(getattr(torch.ops.aten, base, None), variant or "default", None)
+        if overload is not None:  # another PyTorch may lack one
+            library.impl(row["operator"], POLICIES[row["policy"]](overload), "AutocastPrivateUse1")
 
 
 def _map(values: Any, change: Callable[[Any], Any]) -> Any:
@@ -60,6 +41,13 @@ def _to(dtype: torch.dtype) -> Callable[[Any], Any]:
         return tensor.to(dtype) if wanted and tensor.dtype not in (dtype, torch.float64) else tensor
 
     return change
+
+
+def _eligible(value: Any) -> bool:
+    return bool(
+        isinstance(value, torch.Tensor) and value.device.type == "npu" and value.is_floating_point()
+        and value.dtype != torch.float64
+    )
 
 
 def _lower(overload: Any) -> Callable[..., Any]:
@@ -92,3 +80,36 @@ def _widest(overload: Any) -> Callable[..., Any]:
             return overload(*_map(args, change), **kw)
 
     return kernel
+
+
+def _single_result(overload: Any) -> Callable[..., Any]:
+    """The result in float32, unless the caller named a type."""
+    arguments = overload._schema.arguments
+    place = next(i for i, argument in enumerate(arguments) if argument.name == "dtype")
+
+    def kernel(*args: Any, **kw: Any) -> Any:
+        given = args[place] if len(args) > place else kw.get("dtype")
+        if given is None and _eligible(args[0]):
+            args, kw = args[:place], {**kw, "dtype": torch.float32}
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
+            return overload(*args, **kw)
+
+    return kernel
+
+
+def _banned(overload: Any) -> Callable[..., Any]:
+    name = overload._schema.name.replace("aten::", "")
+
+    def kernel(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(
+            f"torch.nn.functional.{name} is unsafe to autocast; use {name}_with_logits, "
+            "which joins it with the sigmoid and is safe"
+        )
+
+    return kernel
+
+
+POLICIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "half": _lower, "float32": _single, "float32-result": _single_result, "widest": _widest,
+    "banned": _banned,
+}

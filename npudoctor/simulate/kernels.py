@@ -60,7 +60,7 @@ else:
     else:
         h{a} = odd(name, {a}, d, dev)"""
 # Only in front of operators that some chip limits (limits.py).
-_LIMIT = "if {a}.dtype in LIMITED: limited(name, {a}.dtype)"
+_LIMIT = "if {a}.dtype in LIMITED: bad = {a}.dtype"
 _ONE = """allocated(o, dev, where)
 c = capsule(o); CELLS[(CELLS[(id(c) + 16) >> 3] + 8) >> 3] = dev
 return tensor_of(c)"""
@@ -249,6 +249,8 @@ def _factory(
     for name in extra:
         body += [f"if kw.get({name!r}) is not None:",
                  f"    kw[{name!r}], dev = host_list(name, kw[{name!r}], dev)"]
+    if limit:
+        body = ["bad = None", *body, "if bad is not None: limited(name, bad)"]
     source = _FACTORY.format(
         defaults="\n".join(f"    D{n} = DEFAULTS[{n}]" for n, (_, d) in enumerate(kinds) if d) or "    pass",
         signature=", ".join([*signature, "*rest", "**kw"]),

@@ -1,4 +1,4 @@
-"""What the real device refuses, or does on the CPU, and the simulation would silently do.
+"""What the real device refuses, is not known to take, or does on the CPU, and is silently done here.
 
 Rows of data/device_limits.tsv; bfloat16 on chips without it comes from data/chips.tsv. A hit is
 noted with its line and reported (NPU406); with `--strict` it raises at once.
@@ -7,6 +7,7 @@ noted with its line and reported (NPU406); with `--strict` it raises at once.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,13 @@ _types: dict[str, set[Any]] = {}  # operator -> limited torch dtypes; kernels ho
 _state = {"strict": False}
 # Operators through which a tensor of some type comes to be on the device.
 ENTRIES = ("_to_copy", "copy_", "empty.memory_format", "zeros", "ones", "full", "rand", "randn", "arange")
+
+
+REFUSED = ("refused", "unlisted", "unsupported")  # with --strict; a fallback works, only slowly
+
+
+# PyTorch's own float64 helpers, which run on the real device every day.
+PROVEN = (os.path.join("torch", "_tensor_str.py"), os.path.join("torch", "amp", "grad_scaler.py"))
 
 
 class NotOnDevice(RuntimeError):
@@ -88,8 +96,8 @@ def watched() -> frozenset[str]:
 def of(name: str) -> tuple[set[Any], Callable[[str, Any], None]] | None:
     """For an operator (`mm`, `add.Tensor`): its set of limited types, and what to call on a hit."""
     base = name.partition(".")[0]
-    key = name if name in watched() else base
-    if key not in watched():
+    key = next((k for k in (name, base, base.rstrip("_")) if k in watched()), None)
+    if key is None:
         return None
     return _types.setdefault(key, set()), lambda _, dtype: hit(key, dtype)
 
@@ -119,10 +127,13 @@ def hit(name: str, dtype: Any) -> None:
     if recorder is None:
         return
     text = str(dtype).replace("torch.", "")
+    path, where = recorder.path(2)
+    if any(recorder.codes[key].co_filename.endswith(PROVEN) for key, _ in path):
+        return
     for limited, row in active.get(name, ()):
         if limited == {"*"} or text in limited:
-            recorder.limits[(row["key"], name, text, recorder.position(2))] += 1
-            if _state["strict"] and row["effect"] == "refused":
+            recorder.limits[(row["key"], name, text, where)] += 1
+            if _state["strict"] and row["effect"] in REFUSED:
                 raise NotOnDevice(
                     f"{name}({text}): {row['en']} (simulated NPU, --strict; {row['source_url']})"
                 )

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,14 @@ def test_second_run_changes_nothing(path: Path, index: int) -> None:
     example = page_of(path).examples[index]
     again = run(path, example, example.expected)
     assert again.text == example.expected
+
+
+@pytest.mark.parametrize(("path", "index"), EXAMPLES)
+def test_second_run_reports_what_the_first_left(path: Path, index: int) -> None:
+    example = page_of(path).examples[index]
+    first, second = run(path, example, example.source), run(path, example, example.expected)
+    assert Counter((f.code, f.slug) for f in second.left) == Counter((f.code, f.slug) for f in first.left)
+    assert not any(outcome.applied for outcome in second.outcomes)
 
 
 @pytest.mark.parametrize(("path", "index"), EXAMPLES)

@@ -37,6 +37,22 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
         ("while mark():\n    env.step(a)", Heat.STEP),
         ("for b in z:\n    optimizer.step()\n    mark()", Heat.MINIBATCH),
         ("for b in z:\n    scheduler.step()\n    mark()", Heat.LOOP),
+        (
+            "def collect():\n    for i in z:\n        env.step(a)\n"
+            "while self.num_timesteps < total:\n    collect()\n    mark()",
+            Heat.EPOCH,
+        ),
+        (
+            "def train(b):\n    update()\ndef update():\n    loss.backward()\n"
+            "for t in range(max_timesteps):\n    trainer.train(buffer.sample())\n    mark()",
+            Heat.MINIBATCH,
+        ),
+        ("def play():\n    env.step(a)\nfor t in range(max_timesteps):\n    play()\n    mark()", Heat.STEP),
+        (
+            "def evaluate():\n    for i in z:\n        env.step(a)\n"
+            "for t in range(max_timesteps):\n    if t % 9 == 0:\n        evaluate()\n    mark()",
+            Heat.STEP,
+        ),
         ("for b in z:\n    self.manual_backward(loss)\n    mark()", Heat.MINIBATCH),
         ("while self.num_timesteps < total:\n    self.collect_rollouts()\n    mark()", Heat.EPOCH),
         ("while num_timesteps < total:\n    act()\n    mark()", Heat.STEP),
@@ -44,6 +60,20 @@ def heat_of_mark(source: str, outside: dict[str, Heat] | None = None) -> Heat:
 )
 def test_lexical(source: str, heat: Heat) -> None:
     assert heat_of_mark(source) is heat
+
+
+def test_a_method_is_not_taken_for_a_function_of_the_same_name() -> None:
+    source = """
+    class Trainer:
+        def train(self, batch):
+            loss.backward()
+
+    def train(config):
+        for t in range(config.max_timesteps):
+            trainer.train(buffer.sample())
+            mark()
+    """
+    assert heat_of_mark(source) is Heat.MINIBATCH
 
 
 def test_calls_are_followed_through_functions_and_methods() -> None:

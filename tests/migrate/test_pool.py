@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from npudoctor.migrate.pool import in_workers
+from npudoctor.migrate.pool import Workers
 from npudoctor.migrate.walk import Entry
 
 ENTRIES = [Entry(f"f{i}.py", "python", 1000 * i) for i in range(60)]
@@ -28,7 +28,8 @@ def crashed(entry: Entry, reason: str) -> str:
 
 def run(job: str, workers: int = 2) -> dict[str, str]:
     counted: list[int] = []
-    done = in_workers(work, ENTRIES, job, workers, counted.append, crashed)
+    with Workers(workers) as pool:
+        done = pool.run(work, ENTRIES, job, counted.append, crashed)
     assert sum(counted) == len(ENTRIES)
     assert set(done) == {e.path for e in ENTRIES}
     return done
@@ -53,12 +54,13 @@ def test_an_exception_costs_one_file() -> None:
 def test_workers_end_with_a_killed_parent() -> None:
     code = (
         "import os, time\n"
-        "from npudoctor.migrate.pool import in_workers\n"
+        "from npudoctor.migrate.pool import Workers\n"
         "from npudoctor.migrate.walk import Entry\n"
         "def slow(entry, job):\n"
         "    print(os.getpid(), flush=True)\n"
         "    time.sleep(3)\n"
-        "in_workers(slow, [Entry('a', '', 1)], None, 1, lambda n: None, lambda e, r: None)\n"
+        "with Workers(1) as pool:\n"
+        "    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -77,3 +79,25 @@ def _alive(pid: int) -> bool:
             return stream.read().split()[2] != "Z"
     except OSError:
         return False
+
+
+def test_an_interrupt_ends_workers_in_the_middle_of_a_file() -> None:
+    code = (
+        "import os, time\n"
+        "from npudoctor.migrate.pool import Workers\n"
+        "from npudoctor.migrate.walk import Entry\n"
+        "def slow(entry, job):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(60)\n"
+        "with Workers(1) as pool:\n"
+        "    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    worker = int(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)  # not the minute that the file would take
+    assert "KeyboardInterrupt" in errors
+    assert not _alive(worker)

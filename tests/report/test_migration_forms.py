@@ -7,6 +7,7 @@ import html.parser
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from npudoctor.core.changes import Changes, FileChange, Insertion, Item
 from npudoctor.core.errors import UserError
-from npudoctor.core.finding import Finding, Fix, Place, Safety, Severity
+from npudoctor.core.finding import Evidence, Finding, Fix, Place, Safety, Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import verbatim
 from npudoctor.report import github, sarif
@@ -45,6 +46,74 @@ def changes(written: bool) -> Changes:
         written,
     )
 
+
+def _object(required: tuple[str, ...] = (), **members: Any) -> dict[str, Any]:
+    """An object with no other members than these."""
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": members,
+        "additionalProperties": False,
+    }
+
+
+def _array(of: Any, least: int = 0) -> dict[str, Any]:
+    return {"type": "array", "items": of, "minItems": least}
+
+
+_STRING = {"type": "string"}
+_MESSAGE = _object(("text",), text=_STRING)
+_ARTIFACT = _object(uri={"type": "string", "pattern": "^[^/ :][^ :]*$"}, uriBaseId=_STRING)
+_COUNT = {"type": "integer", "minimum": 1}
+_REGION = _object(startLine=_COUNT, startColumn=_COUNT, endLine=_COUNT, endColumn=_COUNT)
+_LOCATION = _object(
+    physicalLocation=_object(("artifactLocation",), artifactLocation=_ARTIFACT, region=_REGION),
+    logicalLocations=_array(_object(fullyQualifiedName=_STRING)),
+)
+_REPLACEMENT = _object(("deletedRegion",), deletedRegion=_REGION, insertedContent=_object(text=_STRING))
+_FILE_CHANGE = _object(
+    ("artifactLocation", "replacements"), artifactLocation=_ARTIFACT, replacements=_array(_REPLACEMENT, 1)
+)
+_LEVEL = {"enum": ["none", "note", "warning", "error"]}
+_RESULT = _object(
+    ("message",),
+    ruleId=_STRING,
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=_LEVEL,
+    message=_MESSAGE,
+    locations=_array(_LOCATION),
+    partialFingerprints={"type": "object", "additionalProperties": _STRING},
+    fixes=_array(
+        _object(("artifactChanges",), description=_MESSAGE, artifactChanges=_array(_FILE_CHANGE, 1))
+    ),
+)
+_RULE = _object(
+    ("id",),
+    id=_STRING,
+    name=_STRING,
+    shortDescription=_MESSAGE,
+    fullDescription=_MESSAGE,
+    help=_MESSAGE,
+    defaultConfiguration=_object(level=_LEVEL),
+)
+_DRIVER = _object(
+    ("name",), name=_STRING, version=_STRING, semanticVersion=_STRING, rules=_array(_RULE)
+)
+_RUN = _object(
+    ("tool",),
+    tool=_object(("driver",), driver=_DRIVER),
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+    originalUriBaseIds={"type": "object", "additionalProperties": _object(description=_MESSAGE)},
+    invocations=_array(
+        _object(
+            ("executionSuccessful",), executionSuccessful={"type": "boolean"}, exitCode={"type": "integer"}
+        )
+    ),
+    results=_array(_RESULT),
+)
+SARIF = _object(
+    ("version", "runs"), **{"$schema": _STRING, "version": {"enum": ["2.1.0"]}, "runs": _array(_RUN, 1)}
+)
 
 SYNCS = {"found": 3, "removed": {"step": 2}, "left": {"epoch": 1}}
 REPORT = Report("migrate", verbatim("done"), extra={"syncs": SYNCS})
@@ -88,14 +157,68 @@ def test_fingerprints_tell_equal_findings_apart_and_survive_moved_lines() -> Non
 
 
 def test_sarif_follows_its_schema() -> None:
-    """The parts of the OASIS schema that services check: required members and their types."""
-    document = json.loads(sarif.dumps(REPORT, changes(False), "en"))
-    assert document["version"] == "2.1.0"
-    for result in document["runs"][0]["results"]:
-        assert isinstance(result["message"]["text"], str)
-        assert result["level"] in ("none", "note", "warning", "error")
-        for fix in result.get("fixes", []):
-            assert fix["artifactChanges"][0]["replacements"]
+    """What the OASIS schema asks of the members that are written, in words of our own."""
+    jsonschema = pytest.importorskip("jsonschema")
+    for written in (False, True):
+        document = json.loads(sarif.dumps(REPORT, changes(written), "en"))
+        jsonschema.validate(document, SARIF)
+        codes = [rule["id"] for rule in document["runs"][0]["tool"]["driver"]["rules"]]
+        assert len(set(codes)) == len(codes)
+        assert all(codes[r["ruleIndex"]] == r["ruleId"] for r in document["runs"][0]["results"])
+
+
+def test_places_count_from_the_root_of_the_repository() -> None:
+    below = replace(changes(False), base="code base")
+    (first, *_) = github.lines(below, "en").splitlines()
+    assert first.startswith("::warning file=code base/sub dir/a 中.py,line=3,")
+    result = json.loads(sarif.dumps(REPORT, below, "en"))["runs"][0]["results"][0]
+    uri = "code%20base/sub%20dir/a%20%E4%B8%AD.py"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+    assert result["fixes"][0]["artifactChanges"][0]["artifactLocation"]["uri"] == uri
+
+
+def test_a_finding_in_a_notebook_names_its_cell() -> None:
+    seen = replace(
+        finding("NPU150", 41, Severity.WARNING),
+        place=Place("a.ipynb", 41),
+        evidence=(Evidence("cell 2, line 3", "x"),),
+    )
+    item = Item(seen, False, Safety.MANUAL, 41)
+    log = json.loads(sarif.dumps(REPORT, Changes((item,), (), False), "en"))["runs"][0]
+    (location,) = log["results"][0]["locations"]
+    assert location["physicalLocation"]["region"] == {"startLine": 41}
+    assert location["logicalLocations"] == [{"fullyQualifiedName": "cell 2, line 3"}]
+
+
+def test_every_code_on_the_page_has_a_filter_and_every_text_both_languages() -> None:
+    reader = _Attributes()
+    reader.feed(page.page(REPORT, changes(False), "en"))
+    shown = {code for codes in reader.seen["data-codes"] for code in codes.split()}
+    assert shown == {"NPU101", "NPU150"} == set(reader.seen["data-code"]) - {""}
+    languages = [c for c in reader.seen["class"] if c in ("l-en", "l-zh")]
+    assert languages[::2] == ["l-en"] * (len(languages) // 2)
+    assert set(languages[1::2]) == {"l-zh"}
+    assert reader.open_tags == []
+
+
+class _Attributes(html.parser.HTMLParser):
+    """Values of each attribute, and the tags that were left open."""
+
+    VOID = frozenset({"meta", "br", "link", "img", "hr", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: dict[str, list[str]] = {}
+        self.open_tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            self.seen.setdefault(name, []).append(value or "")
+        if tag not in self.VOID:
+            self.open_tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open_tags.pop() == tag
 
 
 def test_github_lines_are_escaped() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import COMMON, Heat, Loops, callee_name, function_name, hotter, throttled
+from npudoctor.migrate.loops import COMMON, Heat, callee_name, function_name, hotter, loops_of, throttled
 from npudoctor.migrate.project import Fact
 from npudoctor.migrate.sync.lookalikes import own_lookalikes
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.project import ProjectIndex
+
 
 @dataclass(frozen=True)
 class SyncCalls:
@@ -36,7 +37,7 @@ def summarise(ctx: ModuleContext) -> SyncCalls | None:
     """The calls of one module; None when it defines nothing and calls nothing in a loop."""
     import ast
 
-    loops = Loops(ctx)
+    loops = loops_of(ctx)
     hot = {n: h.value for n, h in loops.call_sites().items() if n not in COMMON}
     calls: dict[str, set[str]] = {}
     for call in ctx.nodes(ast.Call):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Loops
+from npudoctor.migrate.loops import loops_of
 from npudoctor.migrate.project import Fact
 from npudoctor.migrate.sync.validation import (
     constructions,
@@ -41,7 +41,7 @@ def summarise(ctx: ModuleContext) -> SyncValidation | None:
         return None
     learns = "backward(" in ctx.source
     built = sum(not c.guarded for c in constructions(ctx)) if "distributions" in ctx.source else 0
-    where = len(places(ctx, Loops(ctx))) if learns else 0
+    where = len(places(ctx, loops_of(ctx))) if learns else 0
     if learns and "isfinite(" in ctx.source:
         where = max(where, 1)
     off = has_own_validation_off(ctx)

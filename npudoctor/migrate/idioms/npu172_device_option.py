@@ -19,9 +19,10 @@ _DEVICE = Message(
 )
 _PORTABLE = Message(
     Text("{code}: the command pins a CUDA device", "{code}：命令固定使用 CUDA 设备"),
-    Text("in the portable style the program chooses by itself; a pinned device overrides that",
-         "portable 风格下程序会自行选择设备，固定设备会覆盖该选择"),
-    Text("leave the option out, or give npu on an NPU machine", "去掉该选项，或在 NPU 机器上指定 npu"),
+    Text("it stays right for CUDA machines, and a pinned device wins over the program's own choice",
+         "该值对 CUDA 机器仍然正确；固定的设备会覆盖程序自身的选择"),
+    Text("give npu on an NPU machine (the code now takes either), or leave the option out",
+         "在 NPU 机器上请指定 npu（迁移后的代码两者皆可），或去掉该选项"),
     Severity.WARNING,
 )
 

@@ -16,9 +16,10 @@ _DEVICE = Message(
 )
 _PORTABLE = Message(
     Text("{key} pins {code}", "{key} 固定为 {code}"),
-    Text("in the portable style the program chooses by itself; a pinned device overrides that",
-         "portable 风格下程序会自行选择设备，固定设备会覆盖该选择"),
-    Text("leave the setting out, or give npu on an NPU machine", "去掉该设置，或在 NPU 机器上设为 npu"),
+    Text("it stays right for CUDA machines, and a pinned device wins over the program's own choice",
+         "该值对 CUDA 机器仍然正确；固定的设备会覆盖程序自身的选择"),
+    Text("override it with npu on an NPU machine (the code now takes either), or leave the setting out",
+         "在 NPU 机器上请以 npu 覆盖（迁移后的代码两者皆可），或去掉该设置"),
     Severity.WARNING,
 )
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from npudoctor.migrate import filetypes, source
-from npudoctor.migrate.engine import FileResult
-from npudoctor.migrate.idioms import scan
-from npudoctor.migrate.idioms.devices import device_facts
-from npudoctor.migrate.lang import Language, wanted_words
+from npudoctor.migrate import filetypes
 from npudoctor.migrate.lang.shellwords import add_command, read_commands
-from npudoctor.migrate.project import ProjectIndex
-from npudoctor.migrate.settings import Settings
+from npudoctor.migrate.lang.viewed import viewed
 from npudoctor.migrate.view import Setting, View, Word, word_at
 
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+", re.ASCII)
@@ -103,14 +97,4 @@ def _command(seen: View, start: int, end: int) -> None:
         read_commands(seen, start, end)
 
 
-def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> FileResult:
-    """Every idiom over a Dockerfile."""
-    return scan(view(text, path), settings)
-
-
-def facts(text: str, path: str) -> Mapping[str, Any]:
-    """Where the file names a device."""
-    return device_facts(view(text, path))
-
-
-LANGUAGE = Language(filetypes.DOCKERFILE, source.decode_text, wanted_words, migrate, facts, True, view)
+LANGUAGE = viewed(filetypes.DOCKERFILE, view)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from npudoctor.migrate import filetypes, source
-from npudoctor.migrate.engine import FileResult
-from npudoctor.migrate.idioms import scan
-from npudoctor.migrate.idioms.devices import device_facts
-from npudoctor.migrate.lang import Language, wanted_words
+from npudoctor.migrate import filetypes
 from npudoctor.migrate.lang.shellwords import read_commands
 from npudoctor.migrate.lang.values import add_value, is_command_key
-from npudoctor.migrate.project import ProjectIndex
-from npudoctor.migrate.settings import Settings
+from npudoctor.migrate.lang.viewed import viewed
 from npudoctor.migrate.view import View, Word, word_at
 
 _SECTION = re.compile(r"\[([^\]\n]+)\]")
@@ -59,14 +52,4 @@ def _add(seen: View, section: tuple[str, ...], key: Word, start: int, end: int, 
         read_commands(seen, start, end)
 
 
-def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> FileResult:
-    """Every idiom over an INI file."""
-    return scan(view(text, path), settings)
-
-
-def facts(text: str, path: str) -> Mapping[str, Any]:
-    """Where the file names a device."""
-    return device_facts(view(text, path))
-
-
-LANGUAGE = Language(filetypes.INI, source.decode_text, wanted_words, migrate, facts, True, view)
+LANGUAGE = viewed(filetypes.INI, view)

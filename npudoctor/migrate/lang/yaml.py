@@ -7,20 +7,13 @@ never rewritten.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from npudoctor.migrate import filetypes, source
-from npudoctor.migrate.engine import FileResult
-from npudoctor.migrate.idioms import scan
-from npudoctor.migrate.idioms.devices import device_facts
-from npudoctor.migrate.lang import Language, wanted_words
+from npudoctor.migrate import filetypes
 from npudoctor.migrate.lang.flow import DEPTH, read_flow
 from npudoctor.migrate.lang.shellwords import read_commands
 from npudoctor.migrate.lang.values import add_list, add_value, is_command_key
-from npudoctor.migrate.project import ProjectIndex
-from npudoctor.migrate.settings import Settings
+from npudoctor.migrate.lang.viewed import viewed
 from npudoctor.migrate.view import Setting, View, Word, word_at
 
 _KEY = re.compile(r"(\"[^\"\n]*\"|'[^'\n]*'|[^\s#\[\]{},\"'&*!|>%@`-][^#\n]*?|-[^\s#][^#\n]*?)\s*:(?=\s|$)")
@@ -179,14 +172,4 @@ def view(text: str, path: str) -> View:
     return _Reader(text, path).run()
 
 
-def migrate(text: str, path: str, settings: Settings, project: ProjectIndex) -> FileResult:
-    """Every idiom over a YAML file."""
-    return scan(view(text, path), settings)
-
-
-def facts(text: str, path: str) -> Mapping[str, Any]:
-    """Where the file names a device."""
-    return device_facts(view(text, path))
-
-
-LANGUAGE = Language(filetypes.YAML, source.decode_text, wanted_words, migrate, facts, True, view)
+LANGUAGE = viewed(filetypes.YAML, view)

@@ -33,7 +33,7 @@ _MESSAGE = Message(
 
 
 _KERNEL = Message(
-    title=Text("`{code}` guards a GPU kernel", "`{code}` 用于保护 GPU 核函数"),
+    title=Text("`{code}` guards a GPU kernel", "`{code}` 决定是否调用 GPU 核函数"),
     cause=Text(
         "the module holds Triton kernels written for a GPU; saying npu here would let one run there",
         "该模块包含面向 GPU 的 Triton 核函数；改为 npu 会让其在 NPU 上运行",

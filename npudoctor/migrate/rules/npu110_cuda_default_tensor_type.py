@@ -24,15 +24,15 @@ _MESSAGE = Message(
     title=Text("`{code}` has no NPU form", "`{code}` 没有 NPU 写法"),
     cause=Text(
         "torch_npu documents that set_default_tensor_type does not take torch.npu types; "
-        "torch.set_default_device also affects torch.tensor and data loaders' generators",
+        "torch.set_default_device is the nearest, but it does not reach torch.Tensor(...) or other threads",
         "torch_npu 文档说明 set_default_tensor_type 不支持 torch.npu 类型；"
-        "而 torch.set_default_device 还会影响 torch.tensor 与数据加载器的生成器",
+        "torch.set_default_device 最为接近，但对 torch.Tensor(...) 和其他线程不起作用",
     ),
     fix=Text(
         'torch.set_default_device("npu"), and torch.set_default_dtype for the type; look at every '
-        "from_numpy, DataLoader and randperm(generator=) afterwards",
+        "torch.Tensor(...), thread and generator afterwards",
         '改用 torch.set_default_device("npu")，数据类型用 torch.set_default_dtype；'
-        "之后请检查每处 from_numpy、DataLoader 与 randperm(generator=)",
+        "之后请检查每处 torch.Tensor(...)、线程与随机数生成器",
     ),
     severity=Severity.WARNING,
     sources=(_URL,),

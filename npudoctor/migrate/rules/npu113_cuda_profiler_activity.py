@@ -19,10 +19,10 @@ from npudoctor.migrate.api import (
 )
 
 _MESSAGE = Message(
-    title=Text("`{code}` records CUDA kernels", "`{code}` 记录的是 CUDA 算子"),
+    title=Text("`{code}` records CUDA kernels", "`{code}` 记录的是 CUDA 核函数"),
     cause=Text(
         "there are none on an NPU, so the device side of the profile stays empty",
-        "NPU 上没有 CUDA 算子，性能数据的设备侧为空",
+        "NPU 上没有 CUDA 核函数，性能数据的设备侧为空",
     ),
     fix=Text(
         "profile with torch_npu.profiler; its profile, schedule, ProfilerAction and "

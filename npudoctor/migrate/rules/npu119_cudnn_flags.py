@@ -22,7 +22,7 @@ from npudoctor.migrate.api import (
 _MESSAGE = Message(
     title=Text("`{path}` steers a CUDA library", "`{path}` 用于控制 CUDA 库"),
     cause=Text("an NPU does not read it", "NPU 不读取该设置"),
-    fix=Text("it can stay; see the note of its row", "可以保留；参见表中说明"),
+    fix=Text("it can stay, and does nothing there", "可以保留，在 NPU 上不起作用"),
 )
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from npudoctor.migrate.api import (
+    ACCELERATOR_WORDS,
     Change,
     Message,
     ModuleContext,
@@ -45,7 +46,7 @@ RULE = Rule(
     "checkpoint-location",
     _MESSAGE,
     Safety.MANUAL,
-    ("cuda", ".npu", '"npu', "'npu"),
+    ACCELERATOR_WORDS,
     (ast.Call,),
     run,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from npudoctor import tables
 from npudoctor.migrate.api import (
+    ACCELERATOR_WORDS,
     Change,
     Message,
     ModuleContext,
@@ -75,7 +76,7 @@ RULE = Rule(
     "npu-operator-note",
     _MESSAGE,
     Safety.MANUAL,
-    ("cuda", ".npu", '"npu', "'npu"),
+    ACCELERATOR_WORDS,
     (ast.Call,),
     run,
 )

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from npudoctor.migrate.api import (
+    ACCELERATOR_WORDS,
     Change,
     Message,
     ModuleContext,
@@ -102,4 +103,4 @@ def _names_an_npu(ctx: ModuleContext, name: ast.Name) -> bool:
     return bool(made) and len(made) == len(values) and any(w.startswith(_MOVES) for w in words)
 
 
-RULE = Rule("NPU134", "mixed-devices", _MESSAGE, Safety.MANUAL, ("cuda", ".npu", '"npu'), (ast.BinOp,), run)
+RULE = Rule("NPU134", "mixed-devices", _MESSAGE, Safety.MANUAL, ACCELERATOR_WORDS, (ast.BinOp,), run)

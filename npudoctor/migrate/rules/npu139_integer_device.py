@@ -66,5 +66,5 @@ RULE = Rule(
     (".to(", "device"),
     (ast.Call,),
     run,
-    applies=lambda settings: settings.torch_npu.startswith(("2.1", "2.2", "2.3")),
+    applies=lambda settings: settings.torch_npu.startswith(("2.1.", "2.2.", "2.3.")),
 )

@@ -11,8 +11,8 @@ _SOURCE = "https://github.com/Ascend/pytorch"
 _MESSAGE = Message(
     title=Text("the module already handles NPUs and was left alone", "该模块已支持 NPU，保持原样"),
     cause=Text(
-        "it asks for an NPU and for CUDA in one place; rewriting would turn both branches into the same one",
-        "它在同一处同时判断 NPU 与 CUDA；改写会使两个分支变得相同",
+        "it chooses between an NPU and CUDA itself; rewriting would turn both branches into the same one",
+        "它自行在 NPU 与 CUDA 之间选择；改写会使两个分支变得相同",
     ),
     fix=Text(
         "nothing to do here; look only whether its NPU branch is the one you want",

@@ -21,6 +21,7 @@ from npudoctor.migrate.api import (
     change,
     is_chain_end,
     is_torch_project,
+    lists_both,
     literals,
     other_side,
     role_of,
@@ -107,6 +108,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
 
 
 def _left_over(ctx: ModuleContext, literal: Literal) -> bool:
+    if lists_both(ctx.parent(literal.node)):
+        return False
     role = role_of(ctx, literal.node)
     if role is Role.UNKNOWN:
         return True

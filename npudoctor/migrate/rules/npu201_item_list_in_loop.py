@@ -16,7 +16,7 @@ _TITLE = by_heat(
 _CAUSE = Text(
     "each scalar read drains the task queue and the stream, then copies one number; "
     "the list is only used after the loop",
-    "每次标量读取都会清空任务队列和流，再拷贝一个数；而该列表只在循环之后使用",
+    "每次标量读取都会排空任务队列和流，再拷贝一个数；而该列表只在循环之后使用",
 )
 _FIX = Text(
     "keep the detached tensors in the list and read them all with one stack(...).tolist() after the loop: "

@@ -15,7 +15,7 @@ _TITLE = by_heat(
 _CAUSE = Text(
     "each scalar read drains the task queue and the stream, then copies one number; "
     "the sum is only used after the loop",
-    "每次标量读取都会清空任务队列和流，再拷贝一个数；而该累加值只在循环之后使用",
+    "每次标量读取都会排空任务队列和流，再拷贝一个数；而该累加值只在循环之后使用",
 )
 _FIX = Text(
     "collect the detached tensors, read them back once after the loop and add them on the host in the same "

@@ -17,7 +17,7 @@ _TITLE = by_heat(
 _CAUSE = Text(
     "indexing a device tensor with a NumPy array copies the index to the device each time, "
     "and on an NPU every blocking copy also drains the stream",
-    "用 NumPy 数组索引设备张量时，每次都会把索引拷贝到设备；在 NPU 上每次阻塞拷贝还会清空流",
+    "用 NumPy 数组索引设备张量时，每次都会把索引拷贝到设备；在 NPU 上每次阻塞拷贝还会排空流",
 )
 _FIX = Text(
     "make it a tensor on the device once: the same elements are selected",

@@ -20,7 +20,7 @@ _TITLE = by_heat(
 _CAUSE = Text(
     "each copy drains the stream and pays the fixed cost of a transfer; the first one already waits for "
     "all work",
-    "每次拷贝都会清空流，并付出一次传输的固定开销；第一次拷贝就已等待全部计算完成",
+    "每次拷贝都会排空流，并付出一次传输的固定开销；第一次拷贝就已等待全部计算完成",
 )
 _FIX = Text(
     "copy {values} with one call of {helper}(): it joins the tensors of one dtype into one transfer and "
@@ -114,7 +114,7 @@ RULE = Rule(
     "host-copies-of-one-step",
     _MESSAGE,
     Safety.SAFE,
-    (".cpu(", ".numpy(", ".tolist("),
+    (".cpu(", ".to(", ".numpy(", ".tolist("),
     (ast.Module,),
     run,
     also_dual=True,

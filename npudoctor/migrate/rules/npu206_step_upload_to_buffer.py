@@ -15,7 +15,7 @@ from npudoctor.migrate.sync.words import SOURCE_COPY, by_heat, message
 _TITLE = by_heat("`{name}` is filled by a blocking upload <when>", "`{name}` <when>通过一次阻塞上传来填充")
 _CAUSE = Text(
     "on an NPU each blocking copy to the device drains the stream; the buffer is only read after the rollout",
-    "在 NPU 上，每次阻塞的主机到设备拷贝都会清空流；而该缓冲区只在 rollout 之后读取",
+    "在 NPU 上，每次阻塞的主机到设备拷贝都会排空流；而该缓冲区只在 rollout 之后读取",
 )
 _SAFE = Text(
     "fill a host copy of the buffer and upload it once after the loop: the same numbers to the last bit",

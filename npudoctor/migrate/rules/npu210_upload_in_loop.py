@@ -16,7 +16,7 @@ _TITLE = by_heat("`{code}` is a blocking upload <when>", "`{code}` <when>进行�
 _CAUSE = Text(
     "on an NPU a blocking copy to the device also drains the stream (on CUDA a small one is nearly free), "
     "and non_blocking=True helps only from pinned memory",
-    "在 NPU 上，阻塞的主机到设备拷贝也会清空流（在 CUDA 上小拷贝几乎没有代价），且 non_blocking=True "
+    "在 NPU 上，阻塞的主机到设备拷贝也会排空流（在 CUDA 上小拷贝几乎没有代价），且 non_blocking=True "
     "仅对锁页内存有效",
 )
 _TITLES = by_heat(

@@ -13,11 +13,11 @@ from npudoctor.migrate.sync.words import SOURCE_COPY, SOURCE_SCALAR, by_heat, me
 _TITLE = by_heat("`{code}` waits for the device <when>", "`{code}` <when>等待设备")
 _CAUSE = Text(
     "the read drains the task queue and the stream before the host goes on",
-    "该读取会先清空任务队列和流，主机才能继续",
+    "该读取会先排空任务队列和流，主机才能继续",
 )
 _CALLED = Text(
     "the function is called from a loop, so the read drains the task queue and the stream on every call",
-    "该函数在循环中被调用，每次调用都会清空任务队列和流",
+    "该函数在循环中被调用，每次调用都会排空任务队列和流",
 )
 _INVARIANT = Text(
     "the value does not change inside this loop: read it once before it",
@@ -75,7 +75,7 @@ RULE = Rule(
     "host-read-in-loop",
     _MESSAGE,
     Safety.MANUAL,
-    (".item(", ".cpu(", ".numpy(", ".tolist(", "float(", "int(", "bool("),
+    (".item(", ".cpu(", ".to(", ".numpy(", ".tolist(", "float(", "int(", "bool("),
     (ast.Module,),
     run,
     also_dual=True,

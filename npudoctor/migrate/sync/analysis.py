@@ -68,7 +68,8 @@ class Analysis:
         """The reads of a row that are told together: those that can be joined, or all of a long row."""
         if row.joint:
             return row.joint
-        maybe = tuple(r for r in row.reads if self.may_be_tensor(r))
+        collected = {s.read.node for d in self.drains for s in d.sites}  # told by NPU201 and NPU202
+        maybe = tuple(r for r in row.reads if r.node not in collected and self.may_be_tensor(r))
         return maybe if len(maybe) >= TELL_FROM else ()
 
     @functools.cached_property
@@ -137,7 +138,7 @@ class Analysis:
 
 def analyse(ctx: ModuleContext) -> Analysis:
     """The analysis of `ctx`, made once per context."""
-    known: Analysis | None = ctx.__dict__.get("_sync_analysis")
-    if known is None:
-        known = ctx.__dict__["_sync_analysis"] = Analysis(ctx)
+    if "sync analysis" not in ctx.memo:
+        ctx.memo["sync analysis"] = Analysis(ctx)
+    known: Analysis = ctx.memo["sync analysis"]
     return known

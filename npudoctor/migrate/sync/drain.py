@@ -125,7 +125,7 @@ class Drains:
             here = [b for b in scope.bindings.get(site.root.id, ()) if b.node is statement]
             if here:
                 return here[0] if len(here) == 1 and _starts_empty(here[0], site.is_sum) else None
-            if any(isinstance(n, ast.Name) and n.id == site.root.id for n in ast.walk(statement)):
+            if any(n.id == site.root.id for n in self._ctx.within(statement, ast.Name)):
                 return None
         return None
 
@@ -233,21 +233,21 @@ class Drains:
         first = group[0]
         own = {id(s.root) for s in group}
         own |= {id(_root(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
-        inside = set(map(id, ast.walk(loop)))
+        ctx = self._ctx
         for use in uses:
             if id(use) in own:
                 continue
-            if _deferred(self._ctx, use, scope):
+            if _deferred(ctx, use, scope):
                 return hazards.CLOSURE
             if first.form == "entry":
-                harmless = targets.other_entry(self._ctx, use, first)
+                harmless = targets.other_entry(ctx, use, first)
             else:
-                harmless = _is_length(self._ctx, use) or (first.is_sum and _asks_for_none(self._ctx, use))
-            if id(use) in inside and not harmless:
+                harmless = _is_length(ctx, use) or (first.is_sum and _asks_for_none(ctx, use))
+            if ctx.inside(use, loop) and not harmless:
                 return READ_INSIDE
         collecting = {id(s.statement) for s in group}
         for binding in scope.bindings.get(first.root.id, ()):
-            if id(binding.node) in inside and id(binding.node) not in collecting:
+            if ctx.inside(binding.node, loop) and id(binding.node) not in collecting:
                 return READ_INSIDE
         return None
 
@@ -255,7 +255,7 @@ class Drains:
         """Device scalars may pile up over one update, not over a whole training."""
         if not self._loops.steps_inside(loop):
             return None
-        steps = [n for n in ast.walk(loop) if isinstance(n, LOOPS) and self._loops.kind(n) is Heat.STEP]
+        steps = [n for n in self._ctx.within(loop, *LOOPS) if self._loops.kind(n) is Heat.STEP]
         if steps != [loop]:
             return hazards.WHOLE_TRAINING
         inner = self._ctx.enclosing_loop(loop) is not None

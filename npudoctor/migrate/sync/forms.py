@@ -47,6 +47,24 @@ def scalar_read(ctx: ModuleContext, node: ast.AST) -> ScalarRead | None:
     return ScalarRead(node, peel(node.args[0]), node.func.id)
 
 
+def scalar_reads(ctx: ModuleContext) -> dict[ast.Call, ScalarRead]:
+    """Every scalar read of the module by its call, in source order; found once per round."""
+    if "scalar reads" not in ctx.memo:
+        every = ((call, scalar_read(ctx, call)) for call in ctx.nodes(ast.Call))
+        ctx.memo["scalar reads"] = {call: read for call, read in every if read is not None}
+    known: dict[ast.Call, ScalarRead] = ctx.memo["scalar reads"]
+    return known
+
+
+def copies_to_host(node: ast.AST) -> bool:
+    """Whether `node` is `x.cpu()` or `x.to("cpu")`, nothing else given."""
+    if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "to" and len(node.args) == 1:
+        return isinstance(node.args[0], ast.Constant) and node.args[0].value == "cpu"
+    return node.func.attr == "cpu" and not node.args
+
+
 def peel(node: ast.expr) -> ast.expr:
     """`node` without trailing `.detach()`, `.cpu()` and `.data`, which do not change the number."""
     while True:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npudoctor.core.text import Text
@@ -75,24 +74,33 @@ _PLAIN_CONTEXT = re.compile(
 
 def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | None:
     """A hazard of the function that holds `region`, or None."""
-    owner = scope.node
-    if isinstance(owner, ast.AsyncFunctionDef) or any(True for _ in _suspensions(owner)):
+    known: dict[ast.AST, Text | None] = ctx.memo.setdefault("hazards", {})
+    if scope.node not in known:
+        known[scope.node] = _of_whole(ctx, scope.node)
+    return known[scope.node] or of_order(ctx, scope.node, region)
+
+
+def _of_whole(ctx: ModuleContext, owner: ast.AST) -> Text | None:
+    if isinstance(owner, ast.AsyncFunctionDef) or _suspends(ctx, owner):
         return GENERATOR
-    watched = _SNOOPING_TEXT.search(ctx.source) is not None  # the walk is only worth it then
-    for call in (n for n in ast.walk(owner) if isinstance(n, ast.Call)) if watched else ():
+    watched = _SNOOPING_TEXT.search(ctx.source) is not None  # to look at the calls is only worth it then
+    for call in ctx.within(owner, ast.Call) if watched else ():
         name = ctx.qualified_name(call.func) or ""
         head, _, last = name.partition(".")
         if head == "builtins" and (last in _SNOOPING or (last in _SNOOPING_BARE and not call.args)):
             return NAMESPACE
         if name in ("sys._getframe", "pdb.set_trace", "inspect.currentframe"):
             return NAMESPACE
-    return of_order(ctx, owner, region)
+    return None
 
 
 def of_order(ctx: ModuleContext, owner: ast.AST, place: ast.stmt) -> Text | None:
     """A hazard for moving a read of `place`, in scope `owner`, past other device work, or None."""
-    text = ctx.text(_outermost(ctx, place) if isinstance(owner, ast.Module) else owner)
-    if _ASYNC.search(text):
+    whole = _outermost(ctx, place) if isinstance(owner, ast.Module) else owner
+    known: dict[ast.AST, bool] = ctx.memo.setdefault("asynchronous", {})
+    if whole not in known:
+        known[whole] = _ASYNC.search(ctx.text(whole)) is not None
+    if known[whole]:
         return ASYNC
     if _is_compiled(ctx, owner):
         return COMPILED
@@ -107,17 +115,18 @@ def _outermost(ctx: ModuleContext, node: ast.stmt) -> ast.stmt:
     return top
 
 
-def _suspensions(owner: ast.AST) -> Iterator[ast.AST]:
-    """Yields and awaits of this very function."""
+def _suspends(ctx: ModuleContext, owner: ast.AST) -> bool:
+    """Whether this very function yields or awaits."""
     if not isinstance(owner, FUNCTIONS):
-        return
-    stack: list[ast.AST] = list(ast.iter_child_nodes(owner))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))
+        return False
+    points: list[ast.AST] = [*ctx.within(owner, ast.Yield), *ctx.within(owner, ast.YieldFrom)]
+    points += ctx.within(owner, ast.Await)
+    return any(_innermost(ctx, point) is owner for point in points)
+
+
+def _innermost(ctx: ModuleContext, node: ast.AST) -> ast.AST | None:
+    """The function or class that `node` stands in, wherever in it."""
+    return next((a for a in ctx.ancestors(node) if isinstance(a, (*FUNCTIONS, ast.ClassDef))), None)
 
 
 def _is_compiled(ctx: ModuleContext, owner: ast.AST) -> bool:
@@ -207,21 +216,25 @@ def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -
     """`x.to(d)`, `x.cuda(d)` or `device=d` inside `region` with a `d` that its loops hand out."""
     moves = isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES
     given = [*(node.args if moves else ()), *(k.value for k in node.keywords if k.arg == "device")]
-    names = [n for value in given for n in ast.walk(value) if isinstance(n, ast.Name)]
+    names = [n for value in given for n in ctx.within(value, ast.Name)]
     handed = [b.node for name in names for b in ctx.bindings(name) if b.kind == "loop"]
     return any(node is region or region in ctx.ancestors(node) for node in handed)
 
 
 def _several_devices(ctx: ModuleContext, region: LoopNode) -> Text | None:
-    for node in ast.walk(region):
-        if isinstance(node, ast.Subscript) and "device" in ast.unparse(node.value).lower():
-            return DEVICES
-        if isinstance(node, ast.Call) and _on_a_varying_device(ctx, node, region):
-            return DEVICES
-        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
-        if isinstance(first, ast.Constant) and str(first.value).startswith(("cuda:", "npu:")):
-            return DEVICES
-    return None
+    known: dict[ast.AST, Text | None] = ctx.memo.setdefault("devices", {})
+    if region not in known:
+        known[region] = DEVICES if _mentions_several(ctx, region) else None
+    return known[region]
+
+
+def _mentions_several(ctx: ModuleContext, region: LoopNode) -> bool:
+    if any("device" in ast.unparse(s.value).lower() for s in ctx.within(region, ast.Subscript)):
+        return True
+    if any(_on_a_varying_device(ctx, call, region) for call in ctx.within(region, ast.Call)):
+        return True
+    firsts = [n.values[0] for n in ctx.within(region, ast.JoinedStr) if n.values]
+    return any(isinstance(f, ast.Constant) and str(f.value).startswith(("cuda:", "npu:")) for f in firsts)
 
 
 def torch_name(ctx: ModuleContext, place: ast.AST) -> str | None:

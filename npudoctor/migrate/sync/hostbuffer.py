@@ -138,21 +138,19 @@ class HostBuffers:
         )
 
     def _only_written(self, assign: ast.Assign, loop: ast.For, uses: list[ast.Name], scope: Scope) -> bool:
-        inside = set(map(id, ast.walk(loop)))
-        names_inside = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)}
+        names_inside = {n.id for n in self._ctx.within(loop, ast.Name)}
         for use in uses:
             if self._ctx.scope(use) is not scope:
                 return False
-            if id(use) in inside:
+            if self._ctx.inside(use, loop):
                 if use is not assign.targets[0].value:  # type: ignore[attr-defined]
                     return False
                 continue
             if self._ctx.span(use)[0] < self._ctx.span(loop)[0]:
                 return False  # saved for a backward pass, which a write at the end of no pass would disturb
             statement = self._ctx.statement(use)
-            bound = {
-                n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
+            names = self._ctx.within(statement, ast.Name)
+            bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
             if bound & names_inside and not self._makes_new(use):
                 return False  # a view of the buffer might be read in the loop
             if not self._stays(use):

@@ -132,17 +132,15 @@ class Indices:
         if any(ctx.scope(u) is not scope for u in uses) or isinstance(scope.node, ast.ClassDef):
             return hazards.CLOSURE
         loop = ctx.enclosing_loop(assign)
-        inside = set(map(id, ast.walk(loop if loop is not None else scope.node)))
-        if not all(id(u) in inside for u in uses):
+        region = loop if loop is not None else scope.node
+        if not all(ctx.inside(u, region) for u in uses):
             return OTHER_USE
-        own = set(map(id, ast.walk(assign)))
-        for name in (n for n in ast.walk(assign.value) if isinstance(n, ast.Name)):
+        for name in ctx.within(assign.value, ast.Name):
             if not self.is_array(name):
                 continue
-            others = [
-                u for u in ctx.uses(name.id, ctx.scope(name).find(name.id) or scope) if id(u) not in own
-            ]
-            if any(id(u) in inside and not self._only_indexes(u) for u in others):
+            every = ctx.uses(name.id, ctx.scope(name).find(name.id) or scope)
+            others = [u for u in every if not ctx.inside(u, assign)]
+            if any(ctx.inside(u, region) and not self._only_indexes(u) for u in others):
                 return CHANGED
         return None
 

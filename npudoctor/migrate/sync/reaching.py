@@ -14,26 +14,34 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 def reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
     """Bindings that can give `name` the value it has here; every binding when that is unclear."""
+    known: dict[ast.Name, list[Binding]] = ctx.memo.setdefault("reaching", {})
+    if name not in known:
+        known[name] = _reaching(ctx, name)
+    return known[name]
+
+
+def _reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
     scope = ctx.scope(name).find(name.id)
     if scope is None:
         return []
     everything = scope.bindings[name.id]
     if scope is not ctx.scope(name) or any(ctx.scope(b.node) is not scope for b in everything):
-        return list(everything)  # a closure, or a nested function that rebinds
+        return everything  # a closure, or a nested function that rebinds
     found: list[Binding] = []
     child: ast.AST = ctx.statement(name)
     while True:
         parent = ctx.parent(child)
         block = _block(parent, child)
-        if block is None:
-            return list(everything)
-        for statement in reversed(block[: block.index(child)]):  # type: ignore[arg-type]
-            here = [b for b in everything if _inside(ctx, b.node, statement)]
+        if block is None or parent is None:
+            return everything
+        before = [b for b in everything if ctx.inside(b.node, parent)]
+        for statement in reversed(block[: block.index(child)]) if before else ():  # type: ignore[arg-type]
+            here = [b for b in before if ctx.inside(b.node, statement)]
             found += here
             if any(b.node is statement and b.kind == "assign" for b in here):
                 return found
-        if not isinstance(parent, (ast.If, ast.With)) or _inside_header(ctx, everything, parent):
-            return list(everything)  # the start of a loop, function or try: anything may come in
+        if not isinstance(parent, (ast.If, ast.With)) or _inside_header(ctx, before, parent):
+            return everything  # the start of a loop, function or try: anything may come in
         child = parent
 
 
@@ -45,13 +53,7 @@ def _block(parent: ast.AST | None, child: ast.AST) -> list[ast.stmt] | None:
     return None
 
 
-def _inside(ctx: ModuleContext, node: ast.AST, statement: ast.stmt) -> bool:
-    return node is statement or any(a is statement for a in ctx.ancestors(node))
-
-
 def _inside_header(ctx: ModuleContext, bindings: list[Binding], owner: ast.If | ast.With) -> bool:
-    """Whether the test or the context managers of `owner` bind the name."""
+    """Whether the test or the context managers of `owner` bind the name, one of `bindings` inside it."""
     blocks = [*owner.body, *getattr(owner, "orelse", [])]
-    return any(
-        _inside(ctx, b.node, owner) and not any(_inside(ctx, b.node, s) for s in blocks) for b in bindings
-    )
+    return any(not any(ctx.inside(b.node, s) for s in blocks) for b in bindings)

@@ -10,7 +10,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
 from npudoctor.migrate.sync.devices import Devices
-from npudoctor.migrate.sync.forms import ScalarRead, indent_of, scalar_read
+from npudoctor.migrate.sync.forms import ScalarRead, indent_of, scalar_reads
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ class Rows:
     def find(self) -> list[Row]:
         """Rows in source order. Reads that another rule moves are not part of any."""
         by_statement: dict[ast.stmt, list[ScalarRead]] = {}
-        for node in self._ctx.nodes(ast.Call):
-            read = scalar_read(self._ctx, node)
-            if read is None or node in self._taken or read.form != "item" or not self._is_certain(node):
+        for node, read in scalar_reads(self._ctx).items():
+            if node in self._taken or read.form != "item" or not self._is_certain(node):
                 continue
             by_statement.setdefault(self._ctx.statement(node), []).append(read)
         found = []
@@ -119,11 +118,8 @@ class Rows:
                     and self._is_plain(read.value)
                 ):
                     able.append(read)
-            rebound |= {
-                n.id
-                for n in ast.walk(statement)
-                if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-            }
+            names = self._ctx.within(statement, ast.Name)
+            rebound |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
         return Row(run[0], tuple(every), self._joint(run[0], able))
 
     def _is_plain(self, name: ast.Name) -> bool:
@@ -131,9 +127,9 @@ class Rows:
         scope = self._ctx.scope(name)
         return (
             value.tensor
-            and not self._values.odd_types
             and value.dims == "0"
             and value.dtype == "float"
+            and not self._values.odd_types
             and scope.find(name.id) is scope
             and not needs_clone(self._ctx, self._values, name)
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops
-from npudoctor.migrate.sync.forms import ScalarRead, scalar_read
+from npudoctor.migrate.sync.forms import ScalarRead, scalar_reads
 from npudoctor.migrate.sync.terms import term_of
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ class Site:
 
 def sites(ctx: ModuleContext, loops: Loops) -> Iterator[Site]:
     """Every site of one module that stands in a loop of its own function."""
-    for node in ctx.nodes(ast.Call):
-        read = scalar_read(ctx, node)
-        if read is None or read.form in ("int", "bool") or loops.lexical(node) is Heat.ONCE:
+    for node, read in scalar_reads(ctx).items():
+        if read.form in ("int", "bool") or loops.lexical(node) is Heat.ONCE:
             continue
         above = ctx.parent(node)
         site = _direct(ctx, read, node)

@@ -122,5 +122,4 @@ def _fixed(ctx: ModuleContext, node: ast.expr, loop: ast.AST) -> bool:
     scope = ctx.scope(node)
     if scope.find(node.id) is not scope or node.id in scope.outer:
         return False
-    inside = set(map(id, ast.walk(loop)))
-    return all(id(b.node) not in inside for b in ctx.bindings(node))
+    return all(not ctx.inside(b.node, loop) for b in ctx.bindings(node))

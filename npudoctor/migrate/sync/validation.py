@@ -131,12 +131,11 @@ def _only_tensors(ctx: ModuleContext, loop: LoopNode, loss: str) -> bool:
     if scope.find(loss) is not scope or loss in scope.outer or isinstance(scope.node, ast.ClassDef):
         return False
     plain = [b for b in scope.bindings[loss] if b.kind not in ("augmented", "annotation")]
-    inside = set(map(id, ast.walk(loop)))
-    assigned = (b.kind == "assign" and b.value is not None and id(b.node) in inside for b in plain)
+    assigned = (b.kind == "assign" and b.value is not None and ctx.inside(b.node, loop) for b in plain)
     if not plain or not all(assigned):
         return False  # also `del loss`, `with ... as loss`, a parameter, an unpacked tuple
     first = min(ctx.span(b.node)[0] for b in plain)
-    if any(id(use) in inside and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):
+    if any(ctx.inside(use, loop) and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):
         return False  # the value of the last update is read first
     return not any(scalar_read(ctx, b.value) for b in plain if b.value is not None)  # loss = loss.item()
 

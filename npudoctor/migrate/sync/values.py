@@ -90,7 +90,7 @@ class Values:
             return UNKNOWN
         value = self._infer(node, depth + 1)
         if not self._cycle or depth == 0:  # inside a cycle the answer rests on an assumption
-            self._cache[node] = replace(value, bottom=False)
+            self._cache[node] = replace(value, bottom=False) if value.bottom else value
         return value
 
     def _infer(self, node: ast.expr, depth: int) -> Value:
@@ -321,6 +321,11 @@ class Values:
                 above = self._ctx.parent(node)
                 found.append(above.value if isinstance(above, ast.Assign) else None)
         return found
+
+    @functools.cached_property
+    def odd_types(self) -> bool:
+        """Whether the module uses types that change the numbers of their neighbours when stacked."""
+        return _ODD_TYPES.search(self._ctx.source) is not None
 
     @functools.cached_property
     def stores(self) -> dict[str, list[ast.Attribute]]:

@@ -16,6 +16,10 @@ _LIMIT = {
                     "真实设备不支持 {operator}（{dtype}）（此处 {times} 次）"),
     "fallback": Text("the real device runs {operator} with {dtype} on the CPU ({times} times here)",
                      "真实设备会在 CPU 上执行 {operator}（{dtype}）（此处 {times} 次）"),
+    "unlisted": Text("the real device is not known to take {dtype} in {operator} ({times} times here)",
+                     "没有资料表明真实设备的 {operator} 支持 {dtype}（此处 {times} 次）"),
+    "unsupported": Text("{operator} is on the vendor's list of what the device lacks ({times} times here)",
+                        "厂商清单将 {operator} 列为真实设备不支持（此处 {times} 次）"),
     "slow": Text("{operator} with {dtype} is a weak spot of the real device ({times} times here)",
                  "{operator}（{dtype}）是真实设备的薄弱点（此处 {times} 次）"),
 }

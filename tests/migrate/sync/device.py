@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Device:
-    """The child; `run` gives what a program returns, prints or raises, and its copies to the host."""
+    """The child; `run` gives what a program returns, prints or raises, and how often the host waited."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.migrate.sync.device"]
@@ -23,7 +23,7 @@ class Device:
         self._child = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
 
     def run(self, source: str, *args: Any) -> tuple[str, int]:
-        """Outcome as text, equal only if every bit is, and the number of copies to the host."""
+        """Outcome as text, equal only if every bit is, and the number of waits (simulated)."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._child.stdin.write(json.dumps([source, args]) + "\n")
@@ -45,8 +45,8 @@ def _serve() -> None:
         source, args = json.loads(line)
         with simulate.device() as recorder:
             result, _ = outcome(source, *args)
-        copies = sum(at["d2h"] for at in summarise(recorder)["lines"])
-        sys.stdout.write(json.dumps([repr(result), copies]) + "\n")
+        waits = sum(at["syncs"] for at in summarise(recorder)["lines"])
+        sys.stdout.write(json.dumps([repr(result), waits]) + "\n")
         sys.stdout.flush()
 
 
