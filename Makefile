@@ -12,7 +12,7 @@ PIP_ARGS ?=
 DEMO := .demo
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(PIP_ARGS)
 
-.PHONY: demo test lint docs package broken-npu clean
+.PHONY: demo test lint docs links package pictures broken-npu clean
 
 demo: .venv-demo/ready
 	@bash .ci/demo.sh .venv-demo/bin/npudoctor $(DEMO)
@@ -27,6 +27,13 @@ lint: .venv-test/ready
 docs: .venv-test/ready
 	.venv-test/bin/python -m npudoctor.dev docs docs/findings
 	.venv-test/bin/python -m mkdocs build --quiet --strict -f .ci/mkdocs.yml
+
+# External addresses; needs a way out, and is no part of .ci/run.
+links:
+	$(PYTHON) .ci/links.py
+
+pictures: .venv-test/ready
+	bash .ci/pictures.sh .venv-test/bin/python
 
 package: .venv-test/ready
 	bash .ci/package.sh .venv-test/bin/python

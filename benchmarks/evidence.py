@@ -191,10 +191,13 @@ def changed_lines(before: Path, after: Path) -> int:
 
 def told(row: Row, result: Any) -> None:
     """How both programs ended and whether their numbers agree."""
+    from npudoctor.simulate import verify
+
     row.original = "ran" if result.original.status == 0 else f"failed: {short(result.original.error)}"
     if result.original.status == 0 and result.original.mode == "cpu":
         row.notes.append("insists on cuda: the original ran with the CPU under that name")
-    row.migrated = "ran" if result.migrated.status == 0 else f"failed: {short(result.migrated.error)}"
+    if result.migrated.status != verify.NOT_RUN:
+        row.migrated = "ran" if result.migrated.status == 0 else f"failed: {short(result.migrated.error)}"
     if result.same:
         said = result.compared
         row.equal = f"yes ({said['printed']} printed, {said['logged']} logged, {said['weights']} weights)"

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from npudoctor import commands
-from npudoctor.commands.options import Command, Option, language_of
+from npudoctor.commands.options import Command, Option, language_of, localised_help
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import LANGUAGES, Text, default_language
@@ -30,9 +30,6 @@ _INTERNAL = Text(
     "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
 )
 _INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
-_NOT_YET = Text("not run yet", "尚未运行")
-_NEXT = Text("next: {call}", "下一步：{call}")
-_MORE = Text("all commands: npudoctor --help", "全部命令：npudoctor --help")
 _NOT_COMMANDS = ("options",)
 
 
@@ -49,6 +46,9 @@ class LazyGroup(click.Group):
         command: Command = import_module(f"npudoctor.commands.{name.replace('-', '_')}").COMMAND
         return command
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return localised_help(super().get_help_option(ctx), ctx)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.help = _HELP.render(language_of(ctx))
         super().format_help(ctx, formatter)
@@ -57,7 +57,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(__version__, prog_name="npudoctor")
+@click.version_option(__version__, prog_name="npudoctor", cls=Option,
+                      help_text=Text("Show the version and exit.", "显示版本并退出。"))
 @click.option("--lang", type=click.Choice(LANGUAGES), is_eager=True, cls=Option,
               help_text=Text("Language of messages.", "消息语言。"))
 @click.option("--color", type=click.Choice(COLOR_CHOICES), cls=Option,
@@ -68,24 +69,9 @@ class LazyGroup(click.Group):
 def group(ctx: click.Context, **_: Any) -> None:
     """Root command; options are read by the sub-commands through the context."""
     if ctx.invoked_subcommand is None:
-        _show_journey(language_of(ctx))
+        from npudoctor.report.steps import show
 
-
-def _show_journey(lang: str) -> None:
-    """`npudoctor` alone: the steps, how each went last, and the next command."""
-    from npudoctor import state
-    from npudoctor.journey import STEPS, next_step
-
-    known = state.recall()
-    for step in STEPS:
-        last = known.get(step.command)
-        verdict = last.report.get(lang, {}).get("verdict", "?") if last else _NOT_YET.render(lang)
-        mark = " " if last is None else "+" if last.report.get("en", {}).get("exit_code") == 0 else "!"
-        click.echo(f"{mark} {step.command:<11} {step.question.render(lang)}")
-        click.echo(f"              {verdict}{f' ({last.when[:16]})' if last else ''}")
-    click.echo()
-    click.echo(_NEXT.render(lang, {"call": next_step(known).call}))
-    click.echo(_MORE.render(lang))
+        show(language_of(ctx))
 
 
 def main(args: list[str] | None = None) -> NoReturn:

@@ -1,7 +1,8 @@
 """Tools of the project's own maintainers: `python -m npudoctor.dev docs|messages|picture`.
 
 `docs FOLDER` writes one page per finding code from the units themselves; `messages` prints
-the collected catalogue; `picture FILE COMMAND...` runs npudoctor and draws what it printed.
+the collected catalogue; `picture FILE COMMAND... [+ COMMAND...]` runs npudoctor and draws what it
+printed (.ci/pictures.sh makes all of them).
 Nothing here is used by the product's commands.
 """
 
@@ -112,27 +113,41 @@ def messages() -> Iterator[dict[str, str]]:
 
 
 def picture(target: Path, args: list[str]) -> None:
-    """Run `npudoctor ARGS` and draw its coloured output as an SVG terminal."""
+    """Run `npudoctor ARGS`, and what follows each `+`, and draw the coloured output as an SVG terminal."""
     from rich.console import Console
     from rich.text import Text as Line
 
-    env = {**os.environ, "COLUMNS": "100", "NPUDOCTOR_NO_STATE": "1", "LANG": "C.UTF-8", "FORCE_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "npudoctor", *args],
-        capture_output=True,
-        text=True,
-        env=env,
-        check=False,
-    )
+    # Results are kept only where the caller names a place for them.
+    quiet = {} if "XDG_STATE_HOME" in os.environ else {"NPUDOCTOR_NO_STATE": "1"}
+    env = {**os.environ, **quiet, "COLUMNS": "100", "LANG": "C.UTF-8", "FORCE_COLOR": "1"}
     console = Console(
         record=True, width=100, file=io.StringIO(), color_system="truecolor", force_terminal=True
     )
-    console.print(Line(f"$ npudoctor {' '.join(args)}", style="bold"))
-    console.print(Line.from_ansi(done.stdout))
+    for words in _commands(args):
+        done = subprocess.run(
+            [sys.executable, "-m", "npudoctor", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=env,
+            check=False,
+        )
+        console.print(Line(f"$ npudoctor {' '.join(words)}".rstrip(), style="bold"))
+        console.print(Line.from_ansi(done.stdout))
     svg = console.export_svg(title="npudoctor", unique_id="npudoctor")
     # The page must not fetch fonts from elsewhere.
     svg = re.sub(r"@font-face\s*{[^}]*}", "", svg)
     target.write_text(svg, encoding="utf-8")
+
+
+def _commands(args: list[str]) -> Iterator[list[str]]:
+    words: list[str] = []
+    for arg in [*args, "+"]:
+        if arg == "+":
+            yield words
+            words = []
+        else:
+            words.append(arg)
 
 
 def _cell(text: str) -> str:
@@ -157,7 +172,8 @@ def main(argv: list[str]) -> int:
         for row in messages():
             print(json.dumps(row, ensure_ascii=False))
         return 0
-    print("usage: python -m npudoctor.dev docs FOLDER | messages | picture FILE COMMAND...", file=sys.stderr)
+    usage = "docs FOLDER | messages | picture FILE COMMAND... [+ COMMAND...]"
+    print(f"usage: python -m npudoctor.dev {usage}", file=sys.stderr)
     return 2
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from npudoctor.core.text import Text, default_language
+from npudoctor.core.text import Text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,8 +98,3 @@ def wants_color(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool
     if environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and environ.get("TERM") != "dumb"
-
-
-def default_session() -> Session:
-    """The session of a caller who chose nothing."""
-    return Session(lang=default_language())

@@ -15,7 +15,8 @@ class Config:
     env: str = "reach"
     """`reach` (the built-in task) or the id of any gymnasium environment with Box or Discrete actions."""
     reward: str = "dense"
-    """Reward of the reach task: `dense` or `sparse`."""
+    """Reward of the reach task: `dense` or `sparse`, which needs ten times the steps, and advantages that are
+    not normalised: those of a rollout without any reward are noise, which must stay small."""
     num_envs: int = 32
     """N: environments stepped together. Keep T = rollout_steps / N at 32 or more, or learning suffers."""
     workers: bool = False

@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "export": FACTS,
     "report": BASE | {"session", "state", "journey"},
     "commands": FACTS | ENGINES | {"state", "config", "session", "report"},
-    "cli": BASE | {"commands", "session", "state", "journey"},
+    "cli": BASE | {"commands", "session", "report"},
     "state": BASE,
     "journey": BASE | {"state"},
     "dev": FACTS | ENGINES | {"config", "session", "report", "cli", "commands"},

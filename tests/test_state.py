@@ -41,4 +41,9 @@ def test_next_step_follows_the_results(place: Path) -> None:
     state.remember("check", {"en": {"exit_code": 0}})
     assert journey.next_step(state.recall()).command == "migrate"
     state.remember("check", {"en": {"exit_code": 1}})
-    assert journey.next_step(state.recall()).command == "check"
+    assert journey.next_step(state.recall()).command == "migrate", "a finding holds nothing up"
+    for step in journey.STEPS:
+        state.remember(step.command, {"en": {"exit_code": step.command == "simulate"}})
+    assert journey.next_step(state.recall()).command == "simulate"
+    state.remember("simulate", {"en": {"exit_code": 0}})
+    assert journey.next_step(state.recall()).command == "export"

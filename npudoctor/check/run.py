@@ -11,7 +11,7 @@ from npudoctor.check.engine import Diagnosis, all_checks, diagnose
 from npudoctor.check.summary import facts
 from npudoctor.check.unexplained import explained
 from npudoctor.core.errors import UserError
-from npudoctor.core.finding import Severity
+from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
 from npudoctor.machine.collect import collect
@@ -41,7 +41,14 @@ _RECORD_THERE = Text(
     "record that machine with: npudoctor check --record FILE, and replay the file here",
     "在那台机器上用 npudoctor check --record FILE 录制，然后在这里回放",
 )
-_SMOKE = Text("npudoctor smoke-test", "npudoctor smoke-test（端到端试跑）")
+_READY = Text(
+    "npudoctor migrate --diff path/to/repo for your code, then npudoctor smoke-test",
+    "对你的代码运行 npudoctor migrate --diff path/to/repo，然后运行 npudoctor smoke-test",
+)
+_WITHOUT_NPU = Text(
+    "npudoctor migrate --diff path/to/repo and npudoctor simulate train.py need no NPU",
+    "npudoctor migrate --diff path/to/repo 与 npudoctor simulate train.py 不需要 NPU",
+)
 _AGAIN = Text(
     "apply the first fix, then run npudoctor check again", "先执行第一条修复，然后重新运行 npudoctor check"
 )
@@ -72,8 +79,14 @@ def report(
         found.not_checked,
         facts(machine),
         tables=dict(tables.dates),
-        next_step=_AGAIN if errors else _SMOKE,
+        next_step=_next(findings, errors),
     )
+
+
+def _next(findings: tuple[Finding, ...], errors: bool) -> Text:
+    if findings and findings[0].code == _NO_NPU:
+        return _WITHOUT_NPU
+    return _AGAIN if errors else _READY
 
 
 def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[str, object]]:

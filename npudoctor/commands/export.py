@@ -90,10 +90,12 @@ def COMMAND(session: Session, target: str, dynamic_batch: str | None, no_atc: bo
     """Export and report."""
     from npudoctor.export.run import Options, export
     from npudoctor.report import emit
+    from npudoctor.report.keep import keep
 
     ranges = _ranges(dynamic_batch)
     report = export(target, Options(ranges=ranges, run_atc=not no_atc, **asked))  # type: ignore[arg-type]
     emit(session, report)
+    keep(report)
     return report.exit_code()
 
 

@@ -77,11 +77,14 @@ _BAD_CODE = Text("no rule has a code that starts with {code}", "没有以 {code}
     "First run this Python command with the original on the CPU and with the migrated code on the "
     "SIMULATED NPU, in copies; write only if all numbers are the same.",
     "先在副本中分别用 CPU 上的原程序和模拟 NPU 上的迁移代码运行该 Python 命令；仅当数值全部一致时才写入。"))
+@option("--verify-timeout", type=click.FloatRange(min=1), default=1800, metavar="SECONDS", help=Text(
+    "Stop each run of --verify after this time.", "--verify 的每次运行到此时间即停止。"))
 @option("--sarif", is_flag=True, help=Text("Same as --format sarif.", "等同于 --format sarif。"))
 @shared_options(formats=("text", "json", "sarif", "github", "html"), output=False)
 def COMMAND(
     session: Session, path: Path, diff: bool, check: bool, copy_to: Path | None, undo: bool,
-    report_file: Path | None, sarif: bool, jobs: int | None, verify: str | None, **chosen: Any,
+    report_file: Path | None, sarif: bool, jobs: int | None, verify: str | None,
+    verify_timeout: float, **chosen: Any,
 ) -> Exit:
     """Parse, choose the mode, run."""
     if sum((diff, check, copy_to is not None, undo)) > 1:
@@ -102,8 +105,12 @@ def COMMAND(
     outcome, settings, target = _work(session, tree, config, jobs)
     if diff:
         return _diff(session, outcome, Intent(str(path), False, settings, target, False))
-    proof = _verify(session, outcome, verify) if verify else None
-    check = check or (proof is not None and not proof.same)
+    proof = None
+    if verify:
+        device_only = _device_only(tree, config, jobs)
+        proof = _verify(session, outcome, device_only, verify, verify_timeout)
+        if not proof.same:
+            check, copy_to = True, None
     refused = _write(outcome, check, copy_to)
     intent = Intent(str(path), not check, settings, target, copy_to is not None)
     return _report(session, outcome, refused, intent, proof)
@@ -147,7 +154,18 @@ def _work(
         return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
-def _verify(session: Session, outcome: TreeOutcome, command: str) -> Verification:
+def _device_only(tree: Tree, config: Config, jobs: int | None) -> TreeOutcome:
+    """The same migration without the sync rules: what its run costs is the syncs before."""
+    from npudoctor.migrate.target import settings_for
+    from npudoctor.migrate.tree import migrate_tree
+
+    without = config.override(ignore=(*config.ignore, "NPU2"))
+    return migrate_tree(tree, without, settings_for(tree, without)[0], jobs)
+
+
+def _verify(
+    session: Session, outcome: TreeOutcome, device_only: TreeOutcome, command: str, timeout: float
+) -> Verification:
     """Run both in copies; the tree itself is not touched."""
     import tempfile
 
@@ -155,9 +173,10 @@ def _verify(session: Session, outcome: TreeOutcome, command: str) -> Verificatio
     from npudoctor.simulate.verify import verify
 
     with tempfile.TemporaryDirectory(prefix="npudoctor-verify-") as scratch, session.progress(_VERIFYING):
-        original, migrated = Path(scratch) / "original", Path(scratch) / "migrated"
+        original, migrated, device = (Path(scratch) / name for name in ("original", "migrated", "device"))
         copy.pair(outcome, original, migrated)
-        return verify(command, original, migrated)
+        copy.pair(device_only, Path(scratch) / "again", device)
+        return verify(command, original, migrated, device_only=device, timeout=timeout)
 
 
 def _write(outcome: TreeOutcome, check: bool, copy_to: Path | None) -> tuple[Refusal, ...]:

@@ -42,6 +42,9 @@ class Command(click.Command):
         self._localise(ctx)
         super().format_help(ctx, formatter)
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return localised_help(super().get_help_option(ctx), ctx)
+
     def _localise(self, ctx: click.Context | None) -> None:
         if self.help_text is not None:
             self.help = self.help_text.render(language_of(ctx))
@@ -55,6 +58,16 @@ def language_of(ctx: click.Context | None) -> str:
             return str(lang)
         ctx = ctx.parent
     return default_language()
+
+
+_SHOW_HELP = Text("Show this message and exit.", "显示此帮助并退出。")
+
+
+def localised_help(made: click.Option | None, ctx: click.Context) -> click.Option | None:
+    """click's own --help with its words in the language of the command."""
+    if made is not None:
+        made.help = _SHOW_HELP.render(language_of(ctx))
+    return made
 
 
 def option(*names: str, help: Text, **kwargs: Any) -> Callable[[Any], Any]:

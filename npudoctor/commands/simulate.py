@@ -12,7 +12,7 @@ from npudoctor.commands.options import Command, option, shared_options
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.streams import stdout_aside
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 from npudoctor.session import Session
 
 _HELP = Text(
@@ -27,6 +27,8 @@ _VERDICT = Text(
     "simulated NPU: {syncs} host-device syncs in {kernels} kernels; worst line {worst}",
     "模拟 NPU：{kernels} 次算子下发中有 {syncs} 次主机与设备同步；最多的一行：{worst}",
 )
+_SMOKE = verbatim("npudoctor smoke-test --device sim")
+_AGAIN = Text("mend the program and run this command again", "修正程序后重新运行此命令")
 _CLEAN = Text(
     "simulated NPU: no host-device sync in {kernels} kernels",
     "模拟 NPU：{kernels} 次算子下发，无主机与设备同步",
@@ -81,6 +83,7 @@ def COMMAND(
     latency: Path | None, html: Path | None, trace: Path | None, top: int, target: tuple[str, ...],
 ) -> Exit:
     """Run, summarise, report."""
+    from npudoctor.report.keep import keep
     from npudoctor.simulate import costs as cost_table
     from npudoctor.simulate import findings, summary
     from npudoctor.simulate.forecast import forecast
@@ -97,6 +100,7 @@ def COMMAND(
     report = _report(numbers, findings.findings(numbers, outcome), outcome)
     _write_files(session, recorder, numbers, costs, html, trace)
     _emit(session, report, numbers, top)
+    keep(report)
     return report.exit_code(strict)
 
 
@@ -130,6 +134,7 @@ def _report(numbers: dict[str, Any], found: tuple[Any, ...], outcome: Any) -> An
         params={"syncs": totals["syncs"], "kernels": totals["kernels"],
                 "worst": f"{lines[0]['path']}:{lines[0]['line']}" if lines else "-"},
         findings=found,
+        next_step=_AGAIN if outcome.status else _SMOKE,
         extra={"program_status": outcome.status, "simulation": numbers},
     )
 

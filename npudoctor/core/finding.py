@@ -12,6 +12,15 @@ from dataclasses import dataclass, field
 
 from npudoctor.core.text import Text
 
+_ERRORS = {
+    "ENOENT": Text("not there", "不存在"),
+    "EACCES": Text("access refused", "访问被拒绝"),
+    "EPERM": Text("not permitted", "操作不被允许"),
+    "EISDIR": Text("is a folder", "是一个目录"),
+    "EBUSY": Text("busy", "被占用"),
+    "EIO": Text("read error", "读取错误"),
+}
+
 
 @enum.unique
 class Severity(enum.Enum):
@@ -61,6 +70,12 @@ class Evidence:
 
     place: str
     value: str
+
+    def words(self, lang: str) -> str:
+        """The value for people: an error's symbol at its end is said in words."""
+        head, colon, symbol = self.value.rpartition(": ")
+        known = _ERRORS.get(symbol)
+        return f"{head}{colon}{known.render(lang)}" if known else self.value
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ LANGUAGES = ("en", "zh")
 
 _catalogue: list[tuple[str, Text]] = []
 _formatter = string.Formatter()
+# What messages count. "1 files are" becomes "1 file is"; an adjective may stand between.
+_ONE = re.compile(
+    r"(?<![\w.,:=-])1 ((?:[a-z][a-z-]* )?(?:check|edit|episode|file|finding|group|host|item|kernel|line|node"
+    r"|note|path|place|set|step|symptom|sync))s\b( are\b| were\b)?"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,13 @@ class Text:
         """The message in `lang` with `params` filled in; a parameter that is a `Text` is rendered too."""
         template = self.zh if lang == "zh" else self.en
         filled = {k: v.render(lang) if isinstance(v, Text) else v for k, v in (params or {}).items()}
-        return _formatter.vformat(template, (), filled)
+        words = _formatter.vformat(template, (), filled)
+        return words if lang == "zh" or "1 " not in words else _ONE.sub(_singular, words)
+
+
+def _singular(match: re.Match[str]) -> str:
+    verb = {" are": " is", " were": " was"}.get(match.group(2) or "", "")
+    return f"1 {match.group(1)}{verb}"
 
 
 def verbatim(text: str, zh: str | None = None) -> Text:

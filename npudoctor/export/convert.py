@@ -15,7 +15,6 @@ from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
 from npudoctor.export.source import Source
 
-EXPORTERS = ("auto", "dynamo", "legacy")
 IR_OF_17 = 8  # the file format of ONNX 1.12.0
 OPSET = 17  # the operator set of ONNX 1.12.0, which ATC's parser follows
 

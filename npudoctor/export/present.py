@@ -23,6 +23,7 @@ VERDICT = Text(
     "已导出：{path}（{bytes} 字节），结果与 torch 一致",
 )
 VERDICT_BAD = Text("exported: {path}, but read the findings first", "已导出：{path}，但请先查看发现的问题")
+NEXT = Text("npudoctor report puts all results on one page", "npudoctor report 将全部结果汇总成一个网页")
 ATC_TITLE = Text("Conversion to OM", "转换为 OM")
 ATC_STATE = Text("state", "状态")
 _NOT_RUN = Text(

@@ -92,6 +92,7 @@ def export(target: str, options: Options) -> Report:
         passed=tuple(passed),
         facts=present.facts(made, graph, used, options.output),
         tables={"atc_onnx_ops": tables.load("atc_onnx_ops").date},
+        next_step=present.NEXT,
         blocks=tuple(blocks),
         extra=present.extra(made, graph, used, comparisons, closed, timings, words, done, soc),
     )

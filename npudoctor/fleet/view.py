@@ -6,25 +6,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from npudoctor.core.text import Text, escaped, filled, verbatim
+from npudoctor.core.text import Text, escaped, verbatim
 from npudoctor.fleet.groups import Group, Spool
 from npudoctor.fleet.survey import PARTS, HostLine
 
 SCHEMA = "npudoctor.fleet/1"
 Say = Callable[..., str]
 
-_GROUP = Text("{hosts}: {versions}", "{hosts}：{versions}")
-_HOST = Text("1 host", "1 台主机")
-_HOSTS = Text("{n} hosts", "{n} 台主机")
-_FILE = Text("1 file could not be read", "1 个文件无法读取")
+_GROUP = Text("{hosts} hosts: {versions}", "{hosts} 台主机：{versions}")
 _ODD = Text("differs from most: {differs}", "与多数主机不同：{differs}")
 _BAD_FILES = Text("{hosts} files could not be read", "{hosts} 个文件无法读取")
 _OK = Text("ok", "正常")
-_SET = Text("1 version set", "1 种版本组合")
-_SETS = Text("{n} version sets", "{n} 种版本组合")
 _TOTAL = Text(
-    "{hosts} in {sets}: {bad} not ready, {warned} with warnings, {unreadable} unreadable",
-    "{hosts}，{sets}：{bad} 台不可用，{warned} 台有警告，{unreadable} 个文件无法读取",
+    "{hosts} hosts in {groups} version sets: {bad} not ready, {warned} with warnings, {unreadable} "
+    "unreadable",
+    "{hosts} 台主机，{groups} 种版本组合：{bad} 台不可用，{warned} 台有警告，{unreadable} 个文件无法读取",
 )
 # What the parts of a version set are called, where that is not the same in Chinese.
 _NAMES = {
@@ -105,8 +101,8 @@ def text_lines(lines: Iterable[HostLine], counts: Counts, say: Say, lang: str) -
         yield say(
             _TOTAL,
             {
-                "hosts": _count(counts.hosts, _HOST, _HOSTS),
-                "sets": _count(groups, _SET, _SETS),
+                "hosts": counts.hosts,
+                "groups": groups,
                 "bad": counts.bad,
                 "warned": counts.warned,
                 "unreadable": counts.unreadable,
@@ -116,19 +112,14 @@ def text_lines(lines: Iterable[HostLine], counts: Counts, say: Say, lang: str) -
 
 def _head(group: Group, say: Say) -> Iterator[str]:
     if not group.versions:
-        yield say(_FILE) if group.hosts == 1 else say(_BAD_FILES, {"hosts": group.hosts})
+        yield say(_BAD_FILES, {"hosts": group.hosts})
         return
     pairs = zip(PARTS, group.versions)
     named = ", ".join(f"{_name(part, say)} {version}" for part, version in pairs if version != "-")
-    hosts = _count(group.hosts, _HOST, _HOSTS)
-    yield say(_GROUP, {"hosts": hosts, "versions": named or "-"})
+    yield say(_GROUP, {"hosts": group.hosts, "versions": named or "-"})
     if group.differs:
         words = "; ".join(f"{_name(part, say)} {here} ({most})" for part, here, most in group.differs)
         yield say(_ODD, {"differs": words})
-
-
-def _count(n: int, one: Text, many: Text) -> Text:
-    return one if n == 1 else filled(many, {"n": n})
 
 
 def _name(part: str, say: Say) -> str:

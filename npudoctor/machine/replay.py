@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from npudoctor.machine.host import NOT_RECORDED, TIMEOUT, Command, Observation
+from npudoctor.machine.host import NOT_RECORDED, Command, Observation
 
 _FILE = {"kind": "file", "mode": "0644", "uid": 0, "gid": 0, "owner": "root", "group": "root"}
 _DIR = {**_FILE, "kind": "dir", "mode": "0755"}
@@ -105,15 +105,3 @@ class ReplayHost:
 
     def identity(self) -> Observation:
         return self._answer("identity", "identity")
-
-
-class NothingHost(ReplayHost):
-    """A computer that refuses every question in one way: the `not checked` contract runs on it."""
-
-    def __init__(self, error: str = NOT_RECORDED) -> None:
-        super().__init__({})
-        self._error = error
-
-    def _answer(self, kind: str, target: str) -> Observation:
-        data = {"exit": None, "stdout": "", "stderr": "", "seconds": 0.0} if self._error == TIMEOUT else None
-        return Observation(kind, target, data, self._error)

@@ -54,11 +54,6 @@ def driver_set_fix(
     return None if found is None else _advice(_CARRIED, found, arch, {"driver": driver})
 
 
-def driver_fix(minimum: str) -> Fix:
-    """Update the driver on the host to `minimum` (a version or a line such as `25.2.X`)."""
-    return Fix(filled(_ASK, {"minimum": minimum.replace(".X", "")}), needs_root=True, host_only=True)
-
-
 def _advice(text: Text, found: Candidate, arch: str, more: dict[str, object]) -> Advice:
     params = {
         "torch": found.row.torch, "torch_npu": found.row.torch_npu, "cann": str(found.cann),

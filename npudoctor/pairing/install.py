@@ -17,7 +17,6 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 RELEASES = "https://gitcode.com/Ascend/pytorch/releases"
 CANN_IMAGE = "quay.io/ascend/cann"
 TORCH_NPU_IMAGE = "quay.io/ascend/torch-npu"
-ARCHITECTURES = ("x86_64", "aarch64")
 PIP = "python -m pip install"
 
 

@@ -148,13 +148,6 @@ class Tables:
         wanted = public(version)
         return [row for row in self.pairs if package(row.torch) == wanted]
 
-    def cann_for(self, torch_npu: str) -> Answer[tuple[str, ...]]:
-        """CANN versions a document names for a torch_npu release."""
-        answer = self.row_for_torch_npu(torch_npu)
-        if isinstance(answer, Unknown) or not answer.value.cann:
-            return Unknown(f"CANN of torch_npu {torch_npu}", self.date)
-        return Known(answer.value.cann, answer.source)
-
     def python_for(self, torch_npu: str) -> Answer[tuple[str, ...]]:
         """Minor Python versions a torch_npu release supports."""
         answer = self.row_for_torch_npu(torch_npu)

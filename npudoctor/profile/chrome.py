@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -70,7 +71,10 @@ class Processes:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._names, self._scanned = path, {}, False  # type: Path, dict[str, str], bool
+        self._path, self._scanned = path, False
+        self._names: dict[str, str] = {}
+        # Lines of files below the working directory are shown as a person names them there.
+        self.here = _working_directory()
 
     def learn(self, event: Mapping[str, Any]) -> None:
         """Take the name out of a metadata event."""
@@ -91,6 +95,13 @@ class Processes:
         if any(SIMULATED_MARK in name for name in self._names.values()):
             return "simulated"
         return "ascend" if {"Ascend Hardware", "CANN"} & set(self._names.values()) else "torch"
+
+
+def _working_directory() -> str:
+    try:
+        return os.path.join(os.getcwd(), "")
+    except OSError:  # it was deleted
+        return os.sep * 2  # stands in no path
 
 
 def _metadata(path: Path) -> Iterator[dict[str, Any]]:
@@ -148,6 +159,10 @@ def _add(builder: Builder, event: dict[str, Any], processes: Processes, cores: M
         return
     args = event.get("args")
     stack = next((str(args[k]) for k in _STACK_KEYS if args.get(k)), None) if isinstance(args, dict) else None
+    if stack:
+        stack = stack.replace(processes.here, "")
+    if kind is Kind.PYTHON:
+        name = name.replace(processes.here, "")
     aicpu = kind is Kind.DEVICE and (cells.on_aicpu(cores.get(name, "")) or classify.on_aicpu(name))
     if kind is Kind.COPY and isinstance(args, dict):
         builder.copied_bytes += next((_number(args[k]) for k in _SIZE_KEYS if k in args), 0.0)

@@ -14,6 +14,16 @@ _NO_TRACE = Text(
     "{script} ended (exit code {code}) before a trace could be recorded",
     "{script} 在记录到 trace 之前就结束了（退出码 {code}）",
 )
+_FAILED = Text(
+    "{script} failed (exit code {code}) before a trace could be recorded; its own message is above",
+    "{script} 在记录到 trace 之前就出错退出（退出码 {code}）；其自身的报错见上文",
+)
+_SIMULATE = Text(
+    "mend it first. Where it only lacks an NPU or torch_npu, its simulated timeline can be judged: "
+    "npudoctor simulate --trace trace.json {script}, then npudoctor profile trace.json",
+    "请先修正。若只是缺少 NPU 或 torch_npu，可改为分析模拟的时间线："
+    "npudoctor simulate --trace trace.json {script}，然后 npudoctor profile trace.json",
+)
 _NO_SCRIPT = Text("there is no script {script}", "没有脚本 {script}")
 _SHORTER = Text(
     "run it for longer, or lower --warmup (now {warmup} s); 0 records from the start",
@@ -44,34 +54,25 @@ def record(
     """
     if not module and not Path(target).is_file():
         raise UserError(_NO_SCRIPT, params={"script": target})
+    _require_torch(python)
+    command = [python, "-m", "npudoctor.profile.recorder", "--trace", str(trace)]
+    command += ["--warmup", str(warmup_s), "--duration", str(duration_s)]
+    command += ["--module"] if module else []
+    command += ["--keep-running"] if keep_running else []
+    command += [target, *args]
+    # The script's own output is not our result: it goes to standard error, in order.
+    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    if not trace.exists() or not trace.stat().st_size:
+        why, hint = (_FAILED, _SIMULATE) if code else (_NO_TRACE, _SHORTER)
+        raise UserError(why, hint, {"script": target, "code": code, "warmup": warmup_s})
+    return code
+
+
+def _require_torch(python: str) -> None:
+    words = [python, "-c", "import torch"]
     probe = subprocess.run(
-        [python, "-c", "import torch"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=300,
+        words, capture_output=True, text=True, errors="replace", check=False, timeout=300
     )
     if probe.returncode:
         reason = (probe.stderr.strip().splitlines() or ["?"])[-1]
         raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": reason})
-    command = [
-        python,
-        "-m",
-        "npudoctor.profile.recorder",
-        "--trace",
-        str(trace),
-        "--warmup",
-        str(warmup_s),
-        "--duration",
-        str(duration_s),
-        *(["--module"] if module else []),
-        *(["--keep-running"] if keep_running else []),
-        target,
-        *args,
-    ]
-    # The script's own output is not our result: it goes to standard error, in order.
-    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
-    if not trace.exists() or not trace.stat().st_size:
-        raise UserError(_NO_TRACE, _SHORTER, {"script": target, "code": code, "warmup": warmup_s})
-    return code

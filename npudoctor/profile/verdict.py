@@ -8,7 +8,7 @@ from npudoctor import tables
 from npudoctor.core.finding import Evidence, Finding, Place, Severity
 from npudoctor.core.registry import collect
 from npudoctor.core.report import Report
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 from npudoctor.profile import bounds
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.api import Bound, Split
@@ -31,6 +31,10 @@ _AICPU_TITLE = Text("{count} kernels ran on the AI CPU: {names}", "{count} 个�
 _AICPU_CAUSE = Text(
     "the AI CPU is for control and rare operators; such a kernel is many times slower than on the AI Core",
     "AI CPU 用于控制和少见算子；同一算子在其上比在 AI Core 上慢很多倍",
+)
+_NEXT = Text(
+    "change one thing, record again with --save-trace, then npudoctor profile --compare BEFORE AFTER",
+    "每次只改一处，用 --save-trace 重新记录，然后运行 npudoctor profile --compare BEFORE AFTER",
 )
 
 
@@ -86,13 +90,14 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
         command="profile",
         verdict=verdict,
         params={
-            "verdict": winner.slug,
+            "verdict": _name(winner),
             "share": f"{split.share(winner.part):.0%}",
             "window": milliseconds(analysis.window_us),
         },
         findings=tuple(findings),
         facts=measured(analysis) + summed_up(summed),
         tables={name: tables.load(name).date for name in ("profile_events", "device_costs")},
+        next_step=_NEXT,
         extra={
             "verdict": winner.slug,
             "split_us": dataclasses.asdict(split),
@@ -100,6 +105,11 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
             "profiler": summed.as_data(),
         },
     )
+
+
+def _name(bound: Bound) -> Text:
+    """`env-bound`; in Chinese what its title calls it, with that name beside it."""
+    return verbatim(bound.slug, f"{bound.title.zh.partition('：')[0]}（{bound.slug}）")
 
 
 def speedup(share: float) -> float:

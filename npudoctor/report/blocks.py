@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table as Grid
-from rich.text import Text as Line
 
 from npudoctor.core.blocks import Answer, Bars, Block, Table, cell_text
+from npudoctor.report.line import Line
 
 if TYPE_CHECKING:
     from rich.console import Console

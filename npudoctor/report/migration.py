@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from npudoctor.core.report import Report
     from npudoctor.session import Session
 
-FORMATS = ("text", "json", "sarif", "github", "html")
 _SHOWN_PLACES = 5
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -74,7 +73,7 @@ def emit_migration(session: Session, report: Report, changes: Changes) -> None:
 
 def render(report: Report, changes: Changes, console: Console, session: Session) -> None:
     """Print the summary: what was looked at, edits by rule, syncs, what is left, verdict."""
-    from rich.text import Text as Line
+    from npudoctor.report.line import Line
 
     for fact in report.facts:
         line = Line(f"{session.tr(fact.label):<8} ", style="dim")
@@ -103,7 +102,7 @@ def _beside_items(report: Report, changes: Changes, console: Console, session: S
 
 
 def _edits(changes: Changes, console: Console, session: Session) -> None:
-    from rich.text import Text as Line
+    from npudoctor.report.line import Line
 
     counts: Counter[str] = Counter()
     files: Counter[str] = Counter()
@@ -121,7 +120,7 @@ def _edits(changes: Changes, console: Console, session: Session) -> None:
 
 
 def _syncs(counts: Any, console: Console, session: Session) -> None:
-    from rich.text import Text as Line
+    from npudoctor.report.line import Line
 
     if not counts or not counts["found"]:
         return
@@ -155,7 +154,7 @@ def _left(changes: Changes, lead: set[str], console: Console, session: Session) 
         else:
             _group(groups[key], _ORDER[severity], console, session)
     if notes:
-        from rich.text import Text as Line
+        from npudoctor.report.line import Line
 
         words = {"n": sum(notes.values()), "codes": ", ".join(sorted(notes))}
         console.print(Line(session.tr(_NOTES, words), style="dim"))
@@ -171,7 +170,8 @@ def _kind(item: Item) -> tuple[int, str, str]:
 
 def _group(items: list[Item], severity: Severity, console: Console, session: Session) -> None:
     from rich.padding import Padding
-    from rich.text import Text as Line
+
+    from npudoctor.report.line import Line
 
     first = items[0].finding
     head = Line(f"{first.code} ", style=_STYLE[severity]).append(f"{first.slug} ({len(items)})", style="bold")

@@ -125,7 +125,7 @@ def _finding(finding: Finding, lang: str) -> dict[str, Any]:
         "severity": finding.severity.value,
         "title": finding.title.render(lang, finding.params),
         "cause": finding.cause.render(lang, finding.params),
-        "evidence": [(e.place, e.value) for e in finding.evidence],
+        "evidence": [(e.place, e.words(lang)) for e in finding.evidence],
         "fixes": [(fix.note.render(lang, finding.params), fix.commands) for fix in finding.fixes],
         "sources": finding.sources,
         "follows": [f.title.render(lang, f.params) for c in finding.consequences for f in c.walk()],

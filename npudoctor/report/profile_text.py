@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from npudoctor.session import Session
+
+# title, heads of the columns, rows
+_Table = tuple[Text, tuple[str, ...], Sequence[tuple[str, ...]]]
 
 _PHASES = Text("time by phase of the loop", "按循环阶段划分的时间")
 _GAPS = Text("longest gaps on the device, by the line behind them", "设备上最长的空隙及其对应的代码行")
@@ -39,63 +42,52 @@ _HEADS = {
 
 def render(analysis: Mapping[str, Any], console: Console, session: Session) -> None:
     """Print phases, gaps, operators and syncs of one analysis."""
+    for title, heads, rows in _tables(analysis, session):
+        _table(console, session, title, heads, rows)
+
+
+def _tables(analysis: Mapping[str, Any], session: Session) -> Iterator[_Table]:
     window = analysis["window_us"] or 1.0
-    rows = [
+    phases = [
         (name, _ms(us), f"{us / window:.0%}", _ms(analysis["phase_busy"][name]))
         for name, us in analysis["phases"].items()
     ]
-    _table(console, session, _PHASES, ("phase", "time", "share", "busy"), rows)
+    yield _PHASES, ("phase", "time", "share", "busy"), phases
     if analysis["gaps"]:
-        _table(
-            console,
-            session,
-            _GAPS,
-            ("where", "call", "cause", "count", "time", "longest"),
-            [
-                (
-                    _line(g["where"], session),
-                    g["where"]["call"],
-                    g["cause"],
-                    str(g["count"]),
-                    _ms(g["total_us"]),
-                    f"{g['longest_us']:.0f} us",
-                )
-                for g in analysis["gaps"]
-            ],
-        )
-        _table(
-            console,
-            session,
-            _HISTOGRAM,
-            ("from", "count", "time"),
-            [
-                (f"{b['from_us']:.0f} us", str(b["count"]), _ms(b["total_us"]))
-                for b in analysis["gap_histogram"]
-                if b["count"]
-            ],
-        )
+        yield from _gap_tables(analysis, session)
     for title, key in ((_TIME, "by_time"), (_COUNT, "by_count")):
-        _table(
-            console,
-            session,
-            title,
-            ("name", "count", "time", "mean"),
-            [
-                (o["name"], str(o["count"]), _ms(o["total_us"]), f"{o['mean_us']:.1f} us")
-                for o in analysis[key][:5]
-            ],
-        )
+        operators = [
+            (o["name"], str(o["count"]), _ms(o["total_us"]), f"{o['mean_us']:.1f} us")
+            for o in analysis[key][:5]
+        ]
+        yield title, ("name", "count", "time", "mean"), operators
     if analysis["syncs"]:
-        _table(
-            console,
-            session,
-            _SYNCS,
-            ("where", "call", "count", "time"),
-            [
-                (_line(s["where"], session), s["where"]["call"], str(s["count"]), _ms(s["total_us"]))
-                for s in analysis["syncs"]
-            ],
+        syncs = [
+            (_line(s["where"], session), s["where"]["call"], str(s["count"]), _ms(s["total_us"]))
+            for s in analysis["syncs"]
+        ]
+        yield _SYNCS, ("where", "call", "count", "time"), syncs
+
+
+def _gap_tables(analysis: Mapping[str, Any], session: Session) -> Iterator[_Table]:
+    gaps = [
+        (
+            _line(g["where"], session),
+            g["where"]["call"],
+            g["cause"],
+            str(g["count"]),
+            _ms(g["total_us"]),
+            f"{g['longest_us']:.0f} us",
         )
+        for g in analysis["gaps"]
+    ]
+    yield _GAPS, ("where", "call", "cause", "count", "time", "longest"), gaps
+    lengths = [
+        (f"{b['from_us']:.0f} us", str(b["count"]), _ms(b["total_us"]))
+        for b in analysis["gap_histogram"]
+        if b["count"]
+    ]
+    yield _HISTOGRAM, ("from", "count", "time"), lengths
 
 
 def _table(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.text import Text as Line
 
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
+from npudoctor.report.line import Line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ def _finding(finding: Finding, console: Console, session: Session, marks: dict) 
     if finding.place is not None and str(finding.place) not in {e.place for e in finding.evidence}:
         _labelled(console, session.tr(_WHERE), str(finding.place))
     for item in finding.evidence if session.verbose else finding.evidence[:3]:
-        _labelled(console, session.tr(_WHERE), f"{item.place}: {item.value}")
+        _labelled(console, session.tr(_WHERE), f"{item.place}: {item.words(session.lang)}")
     _labelled(console, session.tr(_CAUSE), session.tr(finding.cause, finding.params))
     for number, fix in enumerate(finding.fixes):
         limits = [session.tr(t) for t, on in ((_ROOT, fix.needs_root), (_HOST, fix.host_only)) if on]

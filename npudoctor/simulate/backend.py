@@ -30,7 +30,7 @@ def activate(options: Options) -> Any:
     """
     limits.family_of(options.chip)
     require()
-    from npudoctor.simulate import collective, devices, envsteps, live, npu_module, patches, standin
+    from npudoctor.simulate import collective, devices, envsteps, live, npu_module, patches, spawned, standin
     from npudoctor.simulate.recorder import Recorder
 
     with _lock:
@@ -47,6 +47,7 @@ def activate(options: Options) -> Any:
         patches.apply(stack)
         collective.apply(stack)
         envsteps.install(stack)
+        spawned.install(stack, options)
         stack.callback(setattr, live, "recorder", live.recorder)
         live.recorder = recorder
         _active.append((recorder, stack))

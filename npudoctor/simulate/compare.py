@@ -10,6 +10,7 @@ from typing import Any
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?!\w)|\bnan\b|\binf\b")
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\b\d+:\d\d:\d\d(?:\.\d+)?")  # a date or a time of day is no result
 # A line that names the device it runs on may differ; its words are not compared.
+A_DEVICE = "a device"
 DEVICE = re.compile(r"(?i)device|cuda|gpu|npu|ascend|nvidia")
 
 
@@ -39,6 +40,9 @@ def compare_lines(
     mine, second, theirs = (
         [_split(line) for line in lines if not speed.search(line)] for lines in (first, again, other)
     )
+    if _devices(mine) != _devices(theirs):  # said on one device only, such as the name of a card
+        mine, second, theirs = ([line for line in lines if line[0] != A_DEVICE]
+                                for lines in (mine, second, theirs))
     noisy = _unstable(mine, second)
     differences = []
     compared = 0
@@ -58,10 +62,14 @@ def compare_lines(
     return Comparison(compared, len(noisy), tuple(differences))
 
 
+def _devices(lines: list[tuple[str, tuple[str, ...]]]) -> int:
+    return sum(words == A_DEVICE for words, _ in lines)
+
+
 def _split(line: str) -> tuple[str, tuple[str, ...]]:
     """The line with its numbers blanked, and the numbers."""
     without_device = re.sub(r"\b(cuda|npu)(:\d+)?\b", "cpu", CLOCK.sub("a clock", line))
-    words = "a device" if DEVICE.search(line) else NUMBER.sub("#", without_device)
+    words = A_DEVICE if DEVICE.search(line) else NUMBER.sub("#", without_device)
     return words, tuple(NUMBER.findall(without_device))
 
 

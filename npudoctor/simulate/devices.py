@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
 count = 1
+_process = {"used": False, "forked": False}
 _local = threading.local()
 
 
@@ -34,8 +36,35 @@ def check(index: int) -> int:
     return index
 
 
+def _after_fork() -> None:
+    _process["forked"] = _process["used"]
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def use() -> None:
+    """Whoever makes something on a device passes here.
+
+    Raises:
+        RuntimeError: in a child forked after its parent used a device, as with torch_npu.
+    """
+    if _process["forked"]:
+        raise RuntimeError(
+            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, "
+            "you must use the 'spawn' start method"
+        )
+    _process["used"] = True
+
+
+def in_bad_fork() -> bool:
+    """Whether this process was forked from one that had used a device."""
+    return _process["forked"]
+
+
 def resolve(device: Any) -> int:
     """Index for a device, an index, a name, or None (the current one)."""
+    use()
     if device is None:
         return current()
     if isinstance(device, int):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import types
 from typing import Any
 
@@ -13,11 +12,10 @@ from npudoctor.simulate.bridge import device_code
 from npudoctor.simulate.names import Names, unsimulated
 
 MEBIBYTE = 1 << 20
-_home = os.getpid()  # a child of this process that was forked cannot use the device, as in torch_npu
 
 
 def is_in_bad_fork() -> bool:
-    return os.getpid() != _home
+    return devices.in_bad_fork()
 
 
 class device:
@@ -68,11 +66,7 @@ def init() -> None:
 
 def lazy_init() -> None:
     """Refuse in a forked child, as torch_npu does."""
-    if is_in_bad_fork():
-        raise RuntimeError(
-            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, "
-            "you must use the 'spawn' start method"
-        )
+    devices.use()
 
 
 def synchronize(device: Any = None) -> None:

@@ -11,7 +11,7 @@ class Options:
 
     Attributes:
         device_count: how many simulated NPUs there are, named `npu:0` and so on.
-        chip: the chip whose limits and name are shown, a key of data/chip_limits.tsv.
+        chip: the chip whose limits and name are shown, a key of data/chips.tsv.
         strict: raise where the real device would refuse or crawl, instead of a warning.
         window: events kept for the timeline (the last ones).
     """

@@ -14,8 +14,8 @@ _NO_TORCH = Text(
     "模拟 NPU 需要当前 Python（{python}）中安装 PyTorch，但未安装",
 )
 _NO_TORCH_HINT = Text(
-    "install a CPU build of torch 2.1 or newer, or run npudoctor with the Python that has one",
-    "请安装 2.1 及以上的 CPU 版 torch，或用已安装 torch 的 Python 运行 npudoctor",
+    "install a CPU build of torch 2.10 or newer, or run npudoctor with the Python that has one",
+    "请安装 2.10 及以上的 CPU 版 torch，或用已安装 torch 的 Python 运行 npudoctor",
 )
 _NO_HOOKS = Text(
     "torch {version} has no hooks for a device written in Python, so it cannot simulate an NPU",

@@ -2,16 +2,20 @@
 
 The original runs on the CPU (twice, to learn which of its numbers are its own noise: clocks,
 speeds, unseeded draws) and the migrated program on the simulated NPU. Printed numbers, logged
-scalars and final weights have to agree. A fourth run, of the original with `cuda` meaning the
-simulated NPU, gives the syncs before the migration.
+scalars and final weights have to agree. A fourth run, of the code migrated to the device alone, gives
+the syncs before they are taken out. Each run has a fresh copy of its folder, so that none finds the
+checkpoints of another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +32,12 @@ _NOT_PYTHON = Text(
     "--verify takes a Python command such as `python train.py --steps 500`, not `{command}`",
     "--verify 需要形如 `python train.py --steps 500` 的 Python 命令，而不是 `{command}`",
 )
-_SPEED_WORDS = re.compile(r"(?i)\b(sps|fps|time|sec|seconds|elapsed|speed|eta|it/s|steps/s)\b")
+# Speeds, times and memory are the machine's, not the program's.
+_SPEED_WORDS = re.compile(
+    r"(?i)\b(sps|fps|time|sec|seconds|elapsed|speed|eta|it/s|steps/s|memory|[kmg]i?b)\b"
+)
+NOT_RUN = -1  # a status: there was no reason to run it
+TOO_LONG = 124  # a status: stopped at the time limit
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,8 @@ class Verification:
 
     Attributes:
         original: the original on the CPU; migrated: the migrated program on the simulated NPU.
-        before: the original with `cuda` meaning the simulated NPU, or None if that run failed.
+        before: the code migrated to the device alone, or the original with `cuda` meaning the simulated
+            NPU; its `error` says why where there are no counts.
         differences: what disagrees beyond the original's own noise, most important first.
         noisy: values that differ between two runs of the original, not compared.
         compared: how many values were compared, by kind.
@@ -59,7 +69,7 @@ class Verification:
 
     original: Run
     migrated: Run
-    before: Run | None
+    before: Run
     differences: tuple[Difference, ...] = ()
     noisy: int = 0
     compared: dict[str, int] = field(default_factory=dict)
@@ -75,13 +85,17 @@ class Verification:
         return self.conclusive and not self.differences
 
 
-def verify(command: str, original: Path, migrated: Path, *, timeout: float = 1800) -> Verification:
-    """Run `command` in both folders and compare.
+def verify(
+    command: str, original: Path, migrated: Path, *, device_only: Path | None = None, timeout: float = 1800
+) -> Verification:
+    """Run `command` in copies of the folders and compare.
 
     Args:
         command: as the user would type it in the project's folder, e.g. `python train.py --steps 500`.
         original: folder with the code as it was.
         migrated: folder with the migrated code (same layout).
+        device_only: folder with the code migrated without the sync rules; without it the original runs
+            with `cuda` meaning the simulated NPU.
         timeout: seconds for each run.
 
     Raises:
@@ -89,13 +103,14 @@ def verify(command: str, original: Path, migrated: Path, *, timeout: float = 180
     """
     target = _target(command)
     first = _original(target, original, timeout)
-    again = run(first.mode, target, original, timeout) if first.status == 0 else first
-    after = run("npu", target, migrated, timeout)
-    before: Run | None = run("cuda-as-npu", target, original, timeout)
-    if before is not None and before.status:
-        before = None
-    if first.status or after.status:
-        return Verification(first, after, before)
+    if first.status:
+        return Verification(first, _not_run("npu"), _not_run("npu"))
+    after = fresh("npu", target, migrated, timeout)
+    if after.status:
+        return Verification(first, after, _not_run("npu"))
+    again = fresh(first.mode, target, original, timeout)
+    mode, folder = ("cuda-as-npu", original) if device_only is None else ("npu", device_only)
+    before = fresh(mode, target, folder, timeout)
     lines = compare_lines(first.lines, again.lines, after.lines, _SPEED_WORDS)
     scalars = compare_scalars(first.scalars, again.scalars, after.scalars)
     weights = compare_weights(first.weights, again.weights, after.weights)
@@ -107,10 +122,14 @@ def verify(command: str, original: Path, migrated: Path, *, timeout: float = 180
     )
 
 
+def _not_run(mode: str) -> Run:
+    return Run(mode, NOT_RUN, "not run", (), (), {}, None)
+
+
 def _original(target: Sequence[str], folder: Path, timeout: float) -> Run:
     """On the CPU as it is; code that insists on CUDA gets the CPU under that name."""
-    first = run("plain", target, folder, timeout)
-    return first if first.status == 0 else run("cpu", target, folder, timeout)
+    first = fresh("plain", target, folder, timeout)
+    return first if first.status in (0, TOO_LONG) else fresh("cpu", target, folder, timeout)
 
 
 def _target(command: str) -> list[str]:
@@ -127,25 +146,51 @@ def _target(command: str) -> list[str]:
     return words
 
 
+def fresh(mode: str, target: Sequence[str], folder: Path, timeout: float) -> Run:
+    """`run` in a copy of `folder`, whose name is left out of what the program prints."""
+    with tempfile.TemporaryDirectory(prefix="npudoctor-verify-") as scratch:
+        copy = Path(scratch) / "project"
+        shutil.copytree(folder, copy, symlinks=True)
+        return run(mode, target, copy, timeout)
+
+
 def run(mode: str, target: Sequence[str], folder: Path, timeout: float) -> Run:
     """One child process; see `harness` for the modes."""
     with tempfile.TemporaryDirectory(prefix="npudoctor-verify-") as kept:
         command = [sys.executable, "-m", "npudoctor.simulate.harness", mode, kept, *target]
-        try:
-            done = subprocess.run(
-                command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=timeout,
-                encoding="utf-8", errors="replace", check=False,
-            )
-            status, out, err = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired:
-            status, out, err = 124, "", f"no end after {timeout:.0f} s"
+        status, out, err = _child(command, folder, timeout)
         result = _result(Path(kept))
         status = status or result.get("status", 1)
         return Run(
             mode, status, (result.get("error") or _last_line(err)) if status else "",
-            tuple(out.splitlines()), tuple(tuple(s) for s in result.get("scalars", ())),
+            tuple(out.replace(str(folder), ".").splitlines()),
+            tuple(tuple(s) for s in result.get("scalars", ())),
             _weights(Path(kept)), result.get("simulation"), err,
         )
+
+
+def _child(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str, str]:
+    """Exit status and output of a program in a session of its own: when it goes, its workers go with it."""
+    child = subprocess.Popen(
+        command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
+    )
+    try:
+        out, err = child.communicate(timeout=timeout)
+        return child.returncode, out, err
+    except subprocess.TimeoutExpired:
+        return TOO_LONG, "", f"no end after {timeout:.0f} s"
+    finally:
+        _end(child)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def _environment() -> dict[str, str]:

@@ -26,6 +26,9 @@ _PER_STEP = Text(
     "per environment step: {before} before, {after} after", "每个环境步：改写前 {before}，改写后 {after}"
 )
 
+_NO_BEFORE = Text(
+    "the syncs before are unknown: that run failed: {error}", "改写前的同步次数未知：该次运行失败：{error}"
+)
 _LABEL = Text("verify", "验证")
 
 
@@ -58,6 +61,8 @@ def sentences(verification: Verification, lang: str = "en") -> list[str]:
         if totals[1].get("env_steps"):
             per = [str(t.get("syncs_per_env_step", "?")) for t in totals]
             found.append(_PER_STEP.render(lang, {"before": per[0], "after": per[1]}))
+        if verification.before.status > 0:
+            found.append(_NO_BEFORE.render(lang, {"error": verification.before.error}))
     return found
 
 
@@ -70,9 +75,10 @@ def as_dict(verification: Verification) -> dict[str, Any]:
         "noisy": verification.noisy,
         "differences": [vars(d) for d in verification.differences[:50]],
         "before": _totals(verification.before),
+        "before_failed": verification.before.error if verification.before.status > 0 else None,
         "after": _totals(verification.migrated),
     }
 
 
-def _totals(run: Run | None) -> dict[str, Any]:
-    return run.simulation["totals"] if run is not None and run.simulation else {}
+def _totals(run: Run) -> dict[str, Any]:
+    return run.simulation["totals"] if run.simulation and not run.status else {}

@@ -52,6 +52,7 @@ _STOPPED = Text(
     "smoke test failed at stage {number} ({stage}) after {seconds:.1f} s",
     "冒烟测试在第 {number} 阶段（{stage}）失败，用时 {seconds:.1f} 秒",
 )
+_PROFILE = verbatim("npudoctor profile train.py")
 
 
 def report(results: Sequence[Result], context: Context) -> Report:
@@ -76,7 +77,7 @@ def report(results: Sequence[Result], context: Context) -> Report:
         params=params,
         findings=tuple(findings),
         tables=_tables_used(results),
-        next_step=None if stopped is None else verbatim(engine.next_command(stopped, context)),
+        next_step=_PROFILE if stopped is None else verbatim(engine.next_command(stopped, context)),
         extra=_extra(results, context, seconds),
         blocks=tuple(blocks),
         banner=banner(context.device, context.plan.device),

@@ -46,6 +46,14 @@ def test_unknown_option_is_a_usage_error(run_cli, command: str) -> None:
     assert result.stderr.startswith("npudoctor: ")
 
 
+def test_own_words_of_click_are_chinese_too(run_cli) -> None:
+    for words in (("--lang", "zh", "--help"), ("check", "--lang", "zh", "--help")):
+        text = run_cli(*words).stdout
+        assert "显示此帮助并退出。" in text
+        assert "exit." not in text
+    assert "Show this message and exit." in run_cli("check", "--help").stdout
+
+
 def test_unknown_command(run_cli) -> None:
     result = run_cli("chekc")
     assert result.returncode == 2

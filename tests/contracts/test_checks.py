@@ -16,9 +16,9 @@ from npudoctor.core.finding import Finding
 from npudoctor.core.registry import unit_modules
 from npudoctor.machine.collect import collect
 from npudoctor.machine.facts import Unknown, at
-from npudoctor.machine.host import NOT_RECORDED, TIMEOUT
+from npudoctor.machine.host import NOT_RECORDED, TIMEOUT, Observation
 from npudoctor.machine.probe import Settings
-from npudoctor.machine.replay import NothingHost
+from npudoctor.machine.replay import ReplayHost
 from npudoctor.pairing.table import load
 from tests.support import overlays
 
@@ -66,6 +66,18 @@ def test_healthy_machines_are_all_green(name: str) -> None:
     expected = {"NPU022"} if name == "910b-container-few-mounts-ok" else set()
     assert {f.code for f in diagnosis.findings} == expected
     assert not diagnosis.not_checked, [(u.code, u.reason) for u in diagnosis.not_checked]
+
+
+class NothingHost(ReplayHost):
+    """A computer that refuses every question in one way: the `not checked` contract runs on it."""
+
+    def __init__(self, error: str = NOT_RECORDED) -> None:
+        super().__init__({})
+        self._error = error
+
+    def _answer(self, kind: str, target: str) -> Observation:
+        data = {"exit": None, "stdout": "", "stderr": "", "seconds": 0.0} if self._error == TIMEOUT else None
+        return Observation(kind, target, data, self._error)
 
 
 @pytest.mark.parametrize("error", [NOT_RECORDED, TIMEOUT, "EACCES", "EIO"])

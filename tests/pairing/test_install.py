@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npudoctor.pairing.advice import driver_fix, driver_set_fix, set_fix
+from npudoctor.pairing.advice import driver_set_fix, set_fix
 from npudoctor.pairing.chips import all_chips, chip
 from npudoctor.pairing.install import images, pip_commands, python_needs
 from npudoctor.pairing.solve import Query, candidates
@@ -85,10 +85,3 @@ def test_set_fix_keeps_what_is_given() -> None:
     assert advice is not None
     assert advice.candidate.row.torch_npu == "2.6.0"
     assert set_fix(load(), Query(torch="2.6.0", cann="9.1.0")) is None
-
-
-def test_driver_fix_is_for_the_host() -> None:
-    fix = driver_fix("25.2.X")
-    assert fix.host_only
-    assert fix.needs_root
-    assert "25.2 " in fix.note.render("en")

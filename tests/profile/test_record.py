@@ -106,6 +106,15 @@ def test_script_that_ends_early_says_so(run_cli, tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_script_that_fails_is_not_told_to_run_longer(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_module_at_all\n")
+    result = run_cli("profile", "broken.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "no_such_module_at_all" in result.stderr
+    assert "broken.py failed (exit code 1)" in result.stderr
+    assert "npudoctor simulate --trace trace.json broken.py" in result.stderr
+
+
 def test_missing_script(run_cli, tmp_path: Path) -> None:
     result = run_cli("profile", "none.py", cwd=tmp_path)
     assert result.returncode == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -22,6 +24,15 @@ def test_learns_the_task_in_time() -> None:
     assert events[-1]["reason"] == "target-success"
     assert events[-1]["success_rate"] >= 0.9
     assert events[-1]["steps"] <= 50_000
+
+
+def test_learns_from_a_sparse_reward() -> None:
+    """Its advantages keep their scale: normalised, those of a rollout without reward would be loud noise."""
+    config = Config(reward="sparse", normalize_advantage=False, seed=1, update="numpy", target_success=0.9)
+    events = list(Trainer(replace(config, total_steps=614_400)).run())
+    assert events[-1]["reason"] == "target-success"
+    early = [e for e in events if e["event"] == "eval" and e["steps"] < 20_000]
+    assert max(e["success_rate"] for e in early) < 0.1, "not learned, but easy"
 
 
 def test_ratio_is_one_at_the_first_minibatch() -> None:

@@ -36,6 +36,14 @@ def test_the_name_of_the_device_may_differ() -> None:
     assert compare_lines(first, first, other, SPEED).differences == ()
 
 
+def test_a_line_about_the_device_may_be_there_on_one_device_only() -> None:
+    first = ["step 1 loss 0.5", "step 2 loss 0.25"]
+    other = ["training on Ascend910B3 (simulated)", *first]
+    assert compare_lines(first, first, other, SPEED).differences == ()
+    (difference,) = compare_lines(first, first, [*other[:2], "step 2 loss 0.75"], SPEED).differences
+    assert (difference.original, difference.migrated) == ("0.25", "0.75")
+
+
 def test_clocks_are_not_results() -> None:
     first = ["started 2026-01-02 10:20:30, took 0:00:05"]
     other = ["started 2026-01-03 11:21:31, took 0:01:07"]

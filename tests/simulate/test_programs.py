@@ -124,3 +124,27 @@ def test_syncs_of_reads_equal_those_cuda_reports(run_cli: Callable[..., Any], tm
     gpu = subprocess.run([sys.executable, "gpu.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     sim = run_cli("simulate", "--json", tmp_path / "npu.py")
     assert json.loads(sim.stdout)["extra"]["simulation"]["totals"]["syncs"] == int(gpu.stdout)
+
+
+def test_a_spawned_process_simulates_and_a_forked_one_is_refused(
+    run_cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "many.py").write_text(
+        "import torch, multiprocessing as mp\n"
+        "def work(queue):\n"
+        "    try:\n        queue.put(str(torch.ones(3, device='npu:1').sum().item()))\n"
+        "    except RuntimeError as error:\n        queue.put(str(error))\n"
+        "if __name__ == '__main__':\n"
+        "    torch.ones(1, device='npu')\n"
+        "    for method in ('spawn', 'fork'):\n"
+        "        context = mp.get_context(method)\n        queue = context.Queue()\n"
+        "        child = context.Process(target=work, args=(queue,))\n        child.start()\n"
+        "        print(method, queue.get(timeout=100))\n        child.join()\n"
+    )
+    done = run_cli("simulate", "--json", "--devices", 2, tmp_path / "many.py")
+    assert done.returncode == 0, done.stderr
+    assert "spawn 3.0\n" in done.stderr
+    assert "fork Cannot re-initialize NPU in forked subprocess" in done.stderr
+    import json
+
+    assert json.loads(done.stdout)["extra"]["simulation"]["notes"] == {"spawned process": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,6 @@ def test_a_true_migration_passes_and_shows_the_syncs_saved(tmp_path: Path) -> No
     assert result.same, result
     assert findings(result) == ()
     assert result.compared["weights"] == 2
-    assert result.before is not None
     numbers = as_dict(result)
     assert numbers["before"]["syncs"] - numbers["after"]["syncs"] == 3
     assert any("before" in line for line in sentences(result))
@@ -51,6 +51,66 @@ def test_a_changed_number_is_reported(tmp_path: Path) -> None:
     result = verify("python train.py", before, after)
     assert not result.same
     assert findings(result)[0].code == "NPU403"
+
+
+def test_the_syncs_before_come_from_the_code_migrated_to_the_device_alone(tmp_path: Path) -> None:
+    before = write(tmp_path / "a", device="cuda", lr="0.1", read="print(loss.item())")
+    device = write(tmp_path / "b", device="npu", lr="0.1", read="loss.item()")
+    after = write(tmp_path / "c", device="npu", lr="0.1", read="pass")
+    result = verify("python train.py", before, after, device_only=device)
+    assert result.differences, "a migration that stops printing is seen"
+    numbers = as_dict(result)
+    assert numbers["before"]["syncs"] - numbers["after"]["syncs"] == 3
+    assert numbers["before_failed"] is None
+
+
+def test_a_program_without_an_end_is_stopped_with_its_workers(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "train.py").write_text(
+        "import subprocess, sys, time\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\ntime.sleep(600)\n"
+    )
+    begun = time.monotonic()
+    result = verify("python train.py", tmp_path / "a", tmp_path / "a", timeout=15)
+    assert time.monotonic() - begun < 60, "the other runs would only take the same time again"
+    (finding,) = findings(result)
+    assert finding.code == "NPU404"
+    assert "15 s" in finding.params["error"]
+    assert "--verify-timeout" in finding.fixes[0].note.en
+    assert ended(int((tmp_path / "pid").read_text()))
+
+
+def ended(pid: int) -> bool:
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_an_original_that_fails_is_named_with_its_last_line(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "train.py").write_text("open('data/train.npz')\n")
+    (finding,) = findings(verify("python train.py", tmp_path / "a", tmp_path / "a"))
+    assert finding.code == "NPU404"
+    assert "FileNotFoundError" in finding.params["error"]
+
+
+def test_no_run_finds_the_checkpoint_of_another(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "train.py").write_text(
+        "import os\nold = os.path.exists('model.pt')\nopen('model.pt', 'w').close()\n"
+        "print('resumed', int(old))\nprint('saved', os.path.abspath('model.pt'))\n"
+    )
+    result = verify("python train.py", tmp_path / "a", tmp_path / "a")
+    assert result.same, result
+    assert result.noisy == 0
+    assert result.original.lines == ("resumed 0", "saved ./model.pt")
+    assert not (tmp_path / "a" / "model.pt").exists()
 
 
 def test_other_commands_are_refused(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ class Analysis:
         """The reads of a row that are told together: those that can be joined, or all of a long row."""
         if row.joint:
             return row.joint
-        maybe = tuple(r for r in row.reads if self.may_be_tensor(r))
+        collected = {s.read.node for d in self.drains for s in d.sites}  # told by NPU201 and NPU202
+        maybe = tuple(r for r in row.reads if r.node not in collected and self.may_be_tensor(r))
         return maybe if len(maybe) >= TELL_FROM else ()
 
     @functools.cached_property

@@ -16,7 +16,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
-from npudoctor.migrate.sync.forms import indent_of
+from npudoctor.migrate.sync.forms import copies_to_host, indent_of
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.quiet import Quiet
 from npudoctor.migrate.sync.values import Values
@@ -46,11 +46,22 @@ _CERTAIN = (
     ast.Dict,
     ast.BinOp,
     ast.UnaryOp,
-    ast.Starred,
     ast.Attribute,
     ast.Subscript,
 )
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
+# Parts of a statement that run other code, or bind names, in the middle of it.
+_ELSEWHERE = (
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+    ast.NamedExpr,
+    ast.Starred,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 _ENDS = ("numpy", "tolist")
 # Of an array; where the device is the host after all, they would write to the tensor.
 _IN_PLACE = frozenset({"sort", "fill", "partition", "put", "itemset", "resize", "byteswap", "setflags"})
@@ -58,7 +69,7 @@ _IN_PLACE = frozenset({"sort", "fill", "partition", "put", "itemset", "resize", 
 
 @dataclass(frozen=True)
 class HostCopy:
-    """`X.cpu()` on the way to NumPy or to a list.
+    """`X.cpu()` or `X.to("cpu")` on the way to NumPy or to a list.
 
     Attributes:
         node: the call, with a `.detach()` or `.data` that follows it; it is replaced.
@@ -137,11 +148,13 @@ class Packs:
     def _host_copy(self, call: ast.Call) -> HostCopy | None:
         """`call` as a copy that goes on to NumPy or to a list, or None."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr != "cpu" or call.args or call.keywords:
+        if not isinstance(func, ast.Attribute) or not copies_to_host(call):
             return None
         if self._ctx.qualified_name(func) is not None:
             return None
-        node, detached = _with_detach(self._ctx, call)
+        # A PackedSequence has `.cpu().data` too, but cannot be detached.
+        known = self._values.of(func.value).tensor
+        node, detached = _with_detach(self._ctx, call, known)
         tail = tuple(self._tail(node))
         ends = any(isinstance(t, ast.Attribute) and t.attr in _ENDS for t in tail)
         return HostCopy(node, func.value, detached, tail) if ends else None
@@ -188,7 +201,9 @@ class Packs:
         runs: list[_Open] = []
         current: _Open | None = None
         for statement in block:
-            if not isinstance(statement, _SIMPLE):
+            if not isinstance(statement, _SIMPLE) or any(
+                isinstance(n, _ELSEWHERE) for n in ast.walk(statement)
+            ):
                 current = None
                 continue
             own = sorted(copies.get(statement, ()), key=lambda c: self._ctx.span(c.node))
@@ -246,10 +261,10 @@ class Packs:
         return len(copies) - max(1, len(classes))
 
 
-def _with_detach(ctx: ModuleContext, node: ast.expr) -> tuple[ast.expr, bool]:
-    """`node` with the `.detach()` or `.data` that follows it."""
+def _with_detach(ctx: ModuleContext, node: ast.expr, tensor: bool) -> tuple[ast.expr, bool]:
+    """`node` with the `.detach()` that follows it, or for a known `tensor` the `.data`."""
     above = ctx.parent(node)
-    if isinstance(above, ast.Attribute) and above.attr == "data":
+    if isinstance(above, ast.Attribute) and above.attr == "data" and tensor:
         return above, True
     call = ctx.parent(above) if isinstance(above, ast.Attribute) and above.attr == "detach" else None
     if isinstance(call, ast.Call) and call.func is above and not call.args and not call.keywords:

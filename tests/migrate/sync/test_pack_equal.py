@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from tests.migrate.sync.device import Device
@@ -89,6 +89,8 @@ ENDS = (
     ".cpu().detach().numpy()",
     ".cpu().data.numpy()",
     ".cpu().tolist()",
+    ".to('cpu').numpy()",
+    ".detach().to('cpu').tolist()",
     ".cpu()",
     ".detach().cpu().numpy()[0]",
     ".cpu().numpy().astype(np.float64)",
@@ -124,6 +126,7 @@ OTHER = (
 copied = st.builds(lambda t, e: t + e, st.sampled_from(TENSORS), st.sampled_from(ENDS))
 use = st.builds(lambda form, a, b, c: form.format(a, b, c), st.sampled_from(USES), copied, copied, copied)
 body = st.lists(st.one_of(use, use, st.sampled_from(OTHER)), min_size=1, max_size=5)
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 KINDS = ("float", "half", "int", "int")
 
 
@@ -139,7 +142,7 @@ def device() -> Iterator[Device]:
     child.close()
 
 
-@settings(max_examples=40 * PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40 * PROGRAMS, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
 @given(
     statements=body,
     seed=st.integers(0, 9),
@@ -157,7 +160,8 @@ def test_random_rollouts_give_the_same_bits(
     before = device.run(source, seed, "npu", kinds, layout)
     now = device.run(after, seed, "npu", kinds, layout)
     assert now[0] == before[0], f"\n{source}\n---- became ----\n{after}"
-    assert now[1] <= before[1]
+    if "'raised'" not in before[0]:  # a program that fails may fail after one copy more
+        assert now[1] <= before[1]
     on_host = (seed, "cpu", kinds, layout)
     assert outcome(after, *on_host)[0] == outcome(source, *on_host)[0], f"\n{source}\n----\n{after}"
 
@@ -207,6 +211,9 @@ def test_the_comparison_can_fail(device: Device) -> None:
         ["a, b = action.cpu(), logprob.cpu()"],
         ["a = torch.argmax(action, 1).cpu().numpy()", "b = logprob.exp().cpu().numpy()"],
         ["a = action.cpu().numpy()"],
+        ["log.append(((action := action + 1).cpu().numpy(), action.cpu().numpy()))"],
+        ["log.append((*(env.step(i) for i in (0, 1)), action.cpu().numpy(), logprob.cpu().numpy()))"],
+        ["log.append((action.cpu().numpy(), [env.step(i) for i in (0, 1)], logprob.cpu().numpy()))"],
         ["try:\n    a, b = action.cpu().numpy(), logprob.cpu().numpy()\nexcept ValueError:\n    a = 0"],
         ["a = env.step(0)[0].cpu().numpy()", "b = env.step(1)[0].cpu().numpy()"],
         ["a = action.cpu().numpy().sort()", "b = logprob.clone().cpu().numpy()"],

@@ -1,0 +1,53 @@
+"""Chinese text fills its lines; nothing is lost, and no line begins with a comma."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+pytest.importorskip("rich")
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+
+from npudoctor.report.line import Line, breaks
+
+SENTENCE = (
+    "修复: 将采样数据保存在主机内存，打包后一次性搬运；"
+    "或对源张量锁页并传入 non_blocking=True（更快）。"
+)
+
+
+def parts(text: str, width: int) -> list[str]:
+    cuts = [0, *breaks(text, width), len(text)]
+    return [text[a:b] for a, b in zip(cuts, cuts[1:])]
+
+
+def test_lines_are_filled_and_the_label_keeps_its_text() -> None:
+    lines = parts(SENTENCE, 40)
+    assert lines[0].startswith("修复: 将采样")
+    assert all(cell_len(line.rstrip()) <= 40 for line in lines)
+    assert all(cell_len(line) >= 28 for line in lines[:-1])
+    assert "non_blocking=True" in "\n".join(lines), "a word is not cut where it need not be"
+    assert not [line for line in lines if line[0] in "，。；：、）"]
+
+
+@given(st.text(alphabet="一二，。（） ab-x1", max_size=80), st.integers(4, 30))
+def test_nothing_is_lost_and_everything_fits(text: str, width: int) -> None:
+    lines = parts(text, width)
+    assert "".join(lines) == text
+    assert all(cell_len(line.rstrip(" ")) <= width for line in lines)
+
+
+def test_in_a_padded_block_and_in_english() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=44, color_system=None)
+    console.print(Padding(Line(SENTENCE), (0, 0, 0, 4)))
+    console.print(Line("an English sentence that has to be broken at one of its spaces"))
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("    修复: 将采样")
+    assert lines[-2:] == ["an English sentence that has to be broken at", "one of its spaces"]
