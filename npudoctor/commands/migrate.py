@@ -107,7 +107,7 @@ def COMMAND(
         return _diff(session, outcome, Intent(str(path), False, settings, target, False))
     proof = None
     if verify:
-        device_only = _device_only(tree, config, settings, jobs)
+        device_only = _device_only(tree, config, jobs)
         proof = _verify(session, outcome, device_only, verify, verify_timeout)
         if not proof.same:
             check, copy_to = True, None
@@ -154,11 +154,13 @@ def _work(
         return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
-def _device_only(tree: Tree, config: Config, settings: Settings, jobs: int | None) -> TreeOutcome:
+def _device_only(tree: Tree, config: Config, jobs: int | None) -> TreeOutcome:
     """The same migration without the sync rules: what its run costs is the syncs before."""
+    from npudoctor.migrate.target import settings_for
     from npudoctor.migrate.tree import migrate_tree
 
-    return migrate_tree(tree, config.override(ignore=(*config.ignore, "NPU2")), settings, jobs)
+    without = config.override(ignore=(*config.ignore, "NPU2"))
+    return migrate_tree(tree, without, settings_for(tree, without)[0], jobs)
 
 
 def _verify(

@@ -70,8 +70,15 @@ class Loops:
     def __init__(self, ctx: ModuleContext, outside: dict[str, Heat] | None = None) -> None:
         self._ctx = ctx
         self._stepping: set[ast.AST] = set()
-        self._functions = self._by_name()
-        self._kinds = self._classify()
+        self._functions: dict[str, list[ast.AST]] = {}
+        self._kinds: dict[ast.AST, Heat] = {}
+        self._edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
+        self._rare: list[ast.AST] = []  # called once in a while, however hot the caller
+        if "loops" in ctx.syntax.memo:
+            self.__dict__.update(ctx.syntax.memo["loops"])
+        else:
+            self._look()
+            ctx.syntax.memo["loops"] = {k: v for k, v in self.__dict__.items() if k != "_ctx"}
         self.function_heat: dict[ast.AST, Heat] = {}
         self._follow_calls(outside or {})
 
@@ -105,6 +112,19 @@ class Loops:
         return self.lexical(node).rank > self.of(node).rank
 
     # -- loops -------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Everything that the text of this module alone tells."""
+        self._functions = self._by_name()
+        self._kinds = self._classify()
+        for call in self._ctx.nodes(ast.Call):
+            callees = self._callees(call) if _tells(call) else []
+            if callees and throttled(self._ctx, call):
+                self._rare.extend(callees)
+            elif callees:
+                caller: ast.AST | None = self._ctx.enclosing_function(call)
+                lexical = self.lexical(call)
+                self._edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
 
     def _classify(self) -> dict[ast.AST, Heat]:
         marks: dict[ast.AST, Heat] = {}
@@ -179,23 +199,13 @@ class Loops:
         for name, heat in outside.items():
             for function in self._functions.get(name, ()):
                 self.function_heat[function] = heat
-        edges: dict[ast.AST | None, list[tuple[ast.AST, Heat]]] = {}
-        rare: list[ast.AST] = []
-        for call in self._ctx.nodes(ast.Call):
-            callees = self._callees(call) if _tells(call) else []
-            if callees and throttled(self._ctx, call):
-                rare.extend(callees)  # once in a while, however hot the caller
-            elif callees:
-                caller: ast.AST | None = self._ctx.enclosing_function(call)
-                lexical = self.lexical(call)
-                edges.setdefault(caller, []).extend((callee, lexical) for callee in callees)
-        for callee in rare:
+        for callee in self._rare:
             self.function_heat[callee] = hotter(self.function_heat.get(callee, Heat.ONCE), Heat.EPOCH)
-        changed: list[ast.AST | None] = [None, *edges]
+        changed: list[ast.AST | None] = [None, *self._edges]
         while changed:
             current = changed.pop()
             above = self.function_heat.get(current, Heat.ONCE) if current is not None else Heat.ONCE
-            for callee, lexical in edges.get(current, ()):
+            for callee, lexical in self._edges.get(current, ()):
                 heat = hotter(above, lexical)
                 if heat.rank < self.function_heat.get(callee, Heat.ONCE).rank:
                     self.function_heat[callee] = heat
@@ -264,9 +274,9 @@ _MODULE_NAME = re.compile(r"^(actor|critic|policy|net|network|model|encoder|q_ne
 
 def throttled(ctx: ModuleContext, node: ast.AST) -> bool:
     """Whether the place runs only now and then: `if step % 100 == 0:`."""
-    now_and_then = ctx.memo.get("now and then")
+    now_and_then = ctx.syntax.memo.get("now and then")
     if now_and_then is None:
-        now_and_then = ctx.memo["now and then"] = _now_and_then(ctx)
+        now_and_then = ctx.syntax.memo["now and then"] = _now_and_then(ctx)
     if not now_and_then:
         return False
     child: ast.AST = node

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from npudoctor.migrate.names import Names
 
@@ -25,6 +26,8 @@ class Parsed:
         self.source = source
         self.tree = ast.parse(source)
         self.names = Names(self.tree)
+        #: What both passes ask of the syntax alone, by name; must not point back at a context.
+        self.memo: dict[str, Any] = {}
         #: Offsets of line starts as `ast` counts lines: after LF, CR LF and CR, not after form feeds.
         self.lines = [0, *(match.end() for match in _LINE_END.finditer(source))]
 

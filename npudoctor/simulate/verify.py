@@ -34,7 +34,8 @@ _NOT_PYTHON = Text(
 )
 # Speeds, times and memory are the machine's, not the program's.
 _SPEED_WORDS = re.compile(
-    r"(?i)\b(sps|fps|time|sec|seconds|elapsed|speed|eta|it/s|steps/s|memory|[kmg]i?b)\b"
+    r"(?i)(?<![a-z])(sps|fps|time(?!_?steps?)|sec|seconds|elapsed|speed|eta|it/s|steps/s|memory|[kmg]i?b)"
+    r"(?![a-z])"
 )
 NOT_RUN = -1  # a status: there was no reason to run it
 TOO_LONG = 124  # a status: stopped at the time limit

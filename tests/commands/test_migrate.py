@@ -257,12 +257,14 @@ TRAIN = """import torch
 torch.manual_seed(0)
 net = torch.nn.Linear(3, 1).cuda()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+losses = []
 for _ in range(2):
     loss = net(torch.randn(8, 3, device="cuda")).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-print("loss", loss.item(){tail})
+    losses.append(loss.item())
+print("loss", losses[-1]{tail})
 """
 
 
@@ -274,6 +276,8 @@ def test_verify_writes_when_the_numbers_are_the_same(tmp_path: Path, run_cli: Ru
     proof = json.loads(done.stdout)["extra"]["verify"]
     assert (proof["same"], proof["simulated"]) == (True, True)
     assert proof["compared"] == {"printed": 1, "logged": 0, "weights": 2}
+    assert proof["before"]["syncs"] == proof["after"]["syncs"] + 1, "one list for two reads"
+    assert proof["before_failed"] is None
     assert ".npu()" in (tmp_path / "train.py").read_text()
 
 
@@ -286,6 +290,9 @@ def test_verify_writes_nothing_when_a_number_changes(tmp_path: Path, run_cli: Ru
     assert "NPU403" in done.stdout
     assert "would change" in done.stdout
     assert (tmp_path / "train.py").read_text() == before
+    copied = tmp_path.parent / f"{tmp_path.name}-copy"
+    assert run_cli("migrate", tmp_path, "--output", copied, "--verify", "python train.py").returncode == 1
+    assert not copied.exists()
 
 
 def test_verify_excludes_undo_and_diff(repo: Path, run_cli: RunCli) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from npudoctor.core.errors import UserError
-from npudoctor.simulate.verify import verify
+from npudoctor.simulate.verify import _SPEED_WORDS, verify
 from npudoctor.simulate.verify_report import as_dict, findings, sentences
 
 pytest.importorskip("torch")
@@ -111,6 +111,15 @@ def test_no_run_finds_the_checkpoint_of_another(tmp_path: Path) -> None:
     assert result.noisy == 0
     assert result.original.lines == ("resumed 0", "saved ./model.pt")
     assert not (tmp_path / "a" / "model.pt").exists()
+
+
+@pytest.mark.parametrize(("line", "left_out"), [
+    ("|    time_elapsed    | 0        |", True), ("SPS: 900", True), ("took 3.5 sec", True),
+    ("12 MB used", True), ("|    total_timesteps | 256      |", False), ("time_steps 4", False),
+    ("emb 3", False), ("step 3", False),
+])
+def test_lines_that_name_a_speed_or_a_time_are_left_out(line: str, left_out: bool) -> None:
+    assert bool(_SPEED_WORDS.search(line)) is left_out
 
 
 def test_other_commands_are_refused(tmp_path: Path) -> None:

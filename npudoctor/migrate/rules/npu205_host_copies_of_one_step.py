@@ -114,7 +114,7 @@ RULE = Rule(
     "host-copies-of-one-step",
     _MESSAGE,
     Safety.SAFE,
-    (".cpu(", ".numpy(", ".tolist("),
+    (".cpu(", ".to(", ".numpy(", ".tolist("),
     (ast.Module,),
     run,
     also_dual=True,

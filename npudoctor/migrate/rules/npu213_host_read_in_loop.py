@@ -75,7 +75,7 @@ RULE = Rule(
     "host-read-in-loop",
     _MESSAGE,
     Safety.MANUAL,
-    (".item(", ".cpu(", ".numpy(", ".tolist(", "float(", "int(", "bool("),
+    (".item(", ".cpu(", ".to(", ".numpy(", ".tolist(", "float(", "int(", "bool("),
     (ast.Module,),
     run,
     also_dual=True,

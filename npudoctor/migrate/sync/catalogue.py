@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.loops import Heat, Loops, throttled
-from npudoctor.migrate.sync.forms import ScalarRead, peel, scalar_reads
+from npudoctor.migrate.sync.forms import ScalarRead, copies_to_host, peel, scalar_reads
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
@@ -83,6 +83,7 @@ class Catalogue:
             if isinstance(node, ast.Call):
                 if not isinstance(node.func, ast.Attribute):
                     break
+                source = node.func.value if copies_to_host(node) else source
                 node = node.func
             source = node.value if node.attr in ("cpu", "item", "numpy", "tolist") else source
             node = node.value
@@ -122,7 +123,9 @@ class Catalogue:
     def _is_array_read(self, call: ast.Call) -> bool:
         """The outermost call of `.cpu()`, `.cpu().numpy()`, `.detach().numpy()` or `.tolist()`."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr not in ("cpu", "numpy", "tolist"):
+        if not isinstance(func, ast.Attribute):
+            return False
+        if func.attr not in ("cpu", "numpy", "tolist") and not copies_to_host(call):
             return False
         if self._ctx.qualified_name(func) is not None or self._read_again(call):
             return False
@@ -138,6 +141,8 @@ class Catalogue:
         node: ast.AST | None = self._ctx.parent(call)
         while isinstance(node, (ast.Attribute, ast.Call)):
             if isinstance(node, ast.Attribute) and node.attr in ("numpy", "tolist", "item", "cpu"):
+                return True
+            if copies_to_host(node):
                 return True
             if isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute):
                 return False
@@ -237,7 +242,8 @@ class Catalogue:
 def peel_copies(node: ast.expr) -> ast.expr:
     """The device value under `.detach().cpu().numpy()` and the like."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr not in ("numpy", "tolist", "cpu", "detach", "clone", "flatten", "squeeze"):
+        neutral = node.func.attr in ("numpy", "tolist", "cpu", "detach", "clone", "flatten", "squeeze")
+        if not (neutral or copies_to_host(node)):
             break
         node = peel(node.func.value)
     return node
@@ -246,7 +252,7 @@ def peel_copies(node: ast.expr) -> ast.expr:
 def _chain(call: ast.expr) -> Iterator[str]:
     node: ast.expr = call
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield node.func.attr
+        yield "cpu" if copies_to_host(node) else node.func.attr
         node = node.func.value
         while isinstance(node, ast.Attribute):
             node = node.value

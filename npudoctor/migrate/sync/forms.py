@@ -56,6 +56,15 @@ def scalar_reads(ctx: ModuleContext) -> dict[ast.Call, ScalarRead]:
     return known
 
 
+def copies_to_host(node: ast.AST) -> bool:
+    """Whether `node` is `x.cpu()` or `x.to("cpu")`, nothing else given."""
+    if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "to" and len(node.args) == 1:
+        return isinstance(node.args[0], ast.Constant) and node.args[0].value == "cpu"
+    return node.func.attr == "cpu" and not node.args
+
+
 def peel(node: ast.expr) -> ast.expr:
     """`node` without trailing `.detach()`, `.cpu()` and `.data`, which do not change the number."""
     while True:

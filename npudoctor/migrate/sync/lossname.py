@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
 # Objects that are handed the loss: accelerator.backward(loss), fabric.backward(loss).
-_TAKES_LOSS = re.compile(r"(^|[._])(accelerator|fabric|engine|model_engine|trainer|ds_engine)$|^self$", re.I)
+_TAKES_LOSS = re.compile(r"(^|[._])(accelerator|fabric|engine|model_engine|ds_engine)$", re.I)
 _A_LOSS = re.compile(r"loss|criterion|objective", re.I)
 _PEELED = ("mean", "sum")
 
@@ -39,10 +39,10 @@ def loss_of(ctx: ModuleContext, call: ast.Call) -> Loss | None:
     if not isinstance(func, ast.Attribute) or func.attr not in ("backward", "manual_backward"):
         return None
     node: ast.expr = func.value
-    if len(call.args) == 1 and _TAKES_LOSS.search(ast.unparse(node)):
+    if func.attr == "manual_backward" or _TAKES_LOSS.search(ast.unparse(node)):
+        if len(call.args) != 1:
+            return None
         node = call.args[0]
-    elif func.attr == "manual_backward":
-        return None
     scaled = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "scale"
     if isinstance(node, ast.Call) and scaled and len(node.args) == 1:
         node = node.args[0]

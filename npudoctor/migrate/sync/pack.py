@@ -16,7 +16,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
-from npudoctor.migrate.sync.forms import indent_of
+from npudoctor.migrate.sync.forms import copies_to_host, indent_of
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.quiet import Quiet
 from npudoctor.migrate.sync.values import Values
@@ -69,7 +69,7 @@ _IN_PLACE = frozenset({"sort", "fill", "partition", "put", "itemset", "resize", 
 
 @dataclass(frozen=True)
 class HostCopy:
-    """`X.cpu()` on the way to NumPy or to a list.
+    """`X.cpu()` or `X.to("cpu")` on the way to NumPy or to a list.
 
     Attributes:
         node: the call, with a `.detach()` or `.data` that follows it; it is replaced.
@@ -148,7 +148,7 @@ class Packs:
     def _host_copy(self, call: ast.Call) -> HostCopy | None:
         """`call` as a copy that goes on to NumPy or to a list, or None."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr != "cpu" or call.args or call.keywords:
+        if not isinstance(func, ast.Attribute) or not copies_to_host(call):
             return None
         if self._ctx.qualified_name(func) is not None:
             return None

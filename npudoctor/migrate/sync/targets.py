@@ -141,6 +141,8 @@ def attribute_seen(ctx: ModuleContext, loop: LoopNode, site: Site) -> bool:
             return True  # getattr(self, "x"), or a table of names
     if "__dict__" in ctx.source or "vars(" in ctx.source:
         return True
+    if any(function.name == attribute for function in ctx.nodes(ast.FunctionDef)):
+        return True  # a property
     return not _names_run(ctx, loop).isdisjoint({_called_as(r) for r in readers if r is not None})
 
 

@@ -75,7 +75,6 @@ class Values:
         self._fuel = _FUEL
         self.rivals = _imported(ctx) & _RIVALS
         self._unsure = lookalikes(ctx)
-        self.odd_types = _ODD_TYPES.search(ctx.source) is not None and _odd_in_code(ctx)
 
     def of(self, node: ast.expr, depth: int = 0) -> Value:
         """The provable properties of `node`."""
@@ -325,7 +324,7 @@ class Values:
     @functools.cached_property
     def odd_types(self) -> bool:
         """Whether the module uses types that change the numbers of their neighbours when stacked."""
-        return _ODD_TYPES.search(self._ctx.source) is not None
+        return _ODD_TYPES.search(self._ctx.source) is not None and _odd_in_code(self._ctx)
 
     @functools.cached_property
     def stores(self) -> dict[str, list[ast.Attribute]]:

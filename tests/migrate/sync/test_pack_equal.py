@@ -89,6 +89,8 @@ ENDS = (
     ".cpu().detach().numpy()",
     ".cpu().data.numpy()",
     ".cpu().tolist()",
+    ".to('cpu').numpy()",
+    ".detach().to('cpu').tolist()",
     ".cpu()",
     ".detach().cpu().numpy()[0]",
     ".cpu().numpy().astype(np.float64)",

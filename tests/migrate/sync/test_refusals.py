@@ -245,3 +245,65 @@ def test_what_a_rewrite_leaves_is_not_reported(source: str) -> None:
     assert not again.changed
     for result in (first, again):
         assert not [f for f in result.left if "stack(" in str(f.params.get("code"))]
+
+
+ENTRY = "for x in batches:\n    s['a'].append(torch.mean(x).item())\n"
+TOTAL = "for i, x in enumerate(batches):\n    t += torch.mean(x).item() * {factor}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (in_function(f"s = {{'a': []}}\n{ENTRY}return s"), None),
+        (in_function(f"s = dict()\ns['a'] = []\n{ENTRY}return s"), None),
+        (in_function(f"s = {{}}\ns['b'] = 1\ns['a'] = []\n{ENTRY}return s"), None),
+        (in_function(f"s = {{'a': [1]}}\n{ENTRY}return s"), drain.NOT_LOCAL),
+        (in_function(f"s = {{'a': [], 'a': [1]}}\n{ENTRY}return s"), drain.NOT_LOCAL),
+        (in_function(f"s = r = {{'a': []}}\n{ENTRY}return s"), drain.NOT_LOCAL),
+        (in_function(f"s = {{'a': []}}\nr = s\n{ENTRY}return r"), drain.NOT_LOCAL),
+        (in_function(f"s = {{'a': []}}\ns['b'] = s['a']\n{ENTRY}return s"), drain.NOT_LOCAL),
+        (in_function(f"s = Stats(a=[])\n{ENTRY}return s"), drain.NOT_LOCAL),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}    print(s['b'])\nreturn s"), None),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}    print(s['a'])\nreturn s"), drain.READ_INSIDE),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}    print(len(s))\nreturn s"), drain.READ_INSIDE),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}    s = {{}}\nreturn s"), drain.READ_INSIDE),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}return lambda: s"), hazards.CLOSURE),
+        (in_function(ENTRY, "def update(batches, s):"), drain.NOT_LOCAL),
+        (in_function(f"s = {{'a': []}}\n{ENTRY}else:\n    print(1)\nreturn s"), hazards.ELSE),
+    ],
+)
+def test_entries_of_a_dictionary(source: str, reason: object) -> None:
+    assert refusal_of(source) is reason
+
+
+@pytest.mark.parametrize(
+    ("factor", "proved"),
+    [
+        ("2", True),
+        ("len(x)", True),
+        ("x.size(0)", True),
+        ("x.shape[-1]", True),
+        ("x.numel()", True),
+        ("i", True),
+        ("(1 + len(x)) / 3", True),
+        ("True", False),
+        ("weight", False),
+        ("self.weight", False),
+        ("x.size()", False),
+        ("x[0]", False),
+        ("torch.sum(x)", False),
+        ("torch.sum(x).item()", False),
+        ("float(x[0])", False),
+        ("np.mean(1)", False),
+    ],
+)
+def test_host_numbers_beside_a_read(factor: str, proved: bool) -> None:
+    source = in_function(
+        f"t = 0.0\n{TOTAL.format(factor=factor)}return t", "def update(self, batches, weight):"
+    )
+    assert (refusal_of(source) is None) is proved
+
+
+def test_what_no_plain_number_is_refused_for() -> None:
+    source = in_function(f"t = 0.0\n{TOTAL.format(factor='weight')}return t", "def update(batches, weight):")
+    assert refusal_of(source) is drain.NOT_NUMBER
