@@ -160,6 +160,8 @@ class Packs:
             return None
         # A PackedSequence has `.cpu().data` too, but cannot be detached.
         known = self._values.of(func.value).tensor
+        if func.attr in self._quiet.methods and not known:
+            return None
         node, detached = _with_detach(self._ctx, call, known)
         tail = tuple(self._tail(node))
         ends = any(isinstance(t, ast.Attribute) and t.attr in _ENDS for t in tail)
