@@ -35,6 +35,12 @@ _HELP = Text(
     "退出码：0 全部完成，1 尚有需要人工处理的项目（使用 --check 或 --diff 时表示将有修改），"
     "2 用法或输入错误，3 内部错误。",
 )
+_HALF = Text(
+    "stopped while writing: some files are migrated, others are not. 'npudoctor migrate --undo {path}' takes "
+    "every byte back; the same command again goes on",
+    "写入时中断：部分文件已迁移，其余未迁移。“npudoctor migrate --undo {path}”可恢复每一个字节；"
+    "重新运行同一命令可继续",
+)
 _VERIFYING = Text("running the original and the migrated code", "正在运行原程序与迁移后的代码")
 _VERIFY_ALONE = Text(
     "--verify goes with neither --undo nor --diff", "--verify 不能与 --undo、--diff 同时使用"
@@ -111,7 +117,12 @@ def COMMAND(
         proof = _verify(session, outcome, device_only, verify, verify_timeout)
         if not proof.same:
             check, copy_to = True, None
-    refused = _write(outcome, check, copy_to)
+    try:
+        refused = _write(outcome, check, copy_to)
+    except KeyboardInterrupt:
+        if not check and copy_to is None:
+            session.note(_HALF, {"path": str(path)})
+        raise
     intent = Intent(str(path), not check, settings, target, copy_to is not None)
     return _report(session, outcome, refused, intent, proof)
 

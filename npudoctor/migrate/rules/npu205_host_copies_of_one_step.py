@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
-from npudoctor.migrate.sync import hazards, hosthelper, pack
+from npudoctor.migrate.sync import hosthelper, pack
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.catalogue import Read
 from npudoctor.migrate.sync.forms import indent_of
@@ -105,8 +105,9 @@ def _reason(analysis: Analysis, group: Sequence[Read]) -> Text:
     classes = [analysis.values.of(read.value).dtype for read in group]
     if "" not in classes and len(set(classes)) == len(classes):
         return pack.DTYPES
-    if hazards.sees_names(analysis.ctx, analysis.ctx.scope(group[0].node).node):
-        return pack.NAMES
+    hazard = pack.hazard(analysis.ctx, analysis.ctx.statement(group[0].node))
+    if hazard is not None:
+        return hazard
     ends = [analysis.ctx.text(read.node) for read in group]
     return pack.BETWEEN if sum(".numpy(" in e or ".tolist(" in e for e in ends) > 1 else pack.TENSORS
 

@@ -43,6 +43,10 @@ NAMES = Text(
     "copies are not joined automatically",
     "该函数会查看自身的变量（locals() 等），会看到新增的变量，因此不自动合并",
 )
+IN_CELLS = Text(
+    "no function is added to a notebook or a script in cells, so the copies are not joined automatically",
+    "不向 Notebook 或按单元格组织的脚本中添加函数，因此不自动合并",
+)
 # Between a copy and its statement: it is made for certain, and exactly once.
 _CERTAIN = (
     ast.Call,
@@ -255,12 +259,9 @@ class Packs:
         saved, owner = self._saved(run.copies), self._ctx.scope(run.first).node
         unclear = (
             saved < 1
-            or torch_at_top(self._ctx) is None
             or indent_of(self._ctx, run.first) is None
             or isinstance(owner, ast.ClassDef)
-            or hazards.sees_names(self._ctx, owner)
-            or hazards.of_order(self._ctx, owner, run.first) is not None
-            or hazards.in_try(self._ctx, run.first)
+            or hazard(self._ctx, run.first) is not None
         )
         return [] if unclear else [Pack(run.first, tuple(run.copies), saved)]
 
@@ -268,6 +269,18 @@ class Packs:
         """Transfers that go for certain if the dtypes that are not known agree with one that is."""
         classes = {self._values.of(copy.tensor).dtype for copy in copies} - {""}
         return len(copies) - max(1, len(classes))
+
+
+def hazard(ctx: ModuleContext, place: ast.stmt) -> Text | None:
+    """What speaks against a pack at `place`, whatever is copied there, or None."""
+    owner = ctx.scope(place).node
+    if hazards.has_cells(ctx):
+        return IN_CELLS
+    if torch_at_top(ctx) is None:
+        return hazards.NO_TORCH_NAME
+    if hazards.sees_names(ctx, owner):
+        return NAMES
+    return hazards.GUARDED if hazards.in_try(ctx, place) else hazards.of_order(ctx, owner, place)
 
 
 def _with_detach(ctx: ModuleContext, node: ast.expr, tensor: bool) -> tuple[ast.expr, bool]:
