@@ -31,6 +31,7 @@ from npudoctor.symptoms.rows import all_symptoms
 
 TEMPLATES = (
     "[INFO] RUNTIME({a},python3):2025-06-24-11:20:{s:02d}.{b:06d} [stream.cc:{c}] StreamCreate: id={d}",
+    "[INFO] GE({a},python3):2025-06-24-11:20:{s:02d}.{b:06d} [mem.cc:{c}] Malloc: addr[0x{h:x}], size[{b}]",
     "[INFO] HCCL({a},python3):2025-06-24-11:20:{s:02d}.{b:06d} [hccl_comm.cc:{c}] rank {d} allreduce done",
     "2025-06-24 11:20:{s:02d},{d:03d} INFO trainer.py:{d} update {a} loss {x:.5f} kl {y:.6f} reward {z:.3f}",
     "step {a} | policy_loss {x:.4f} | value_loss {y:.4f} | entropy {z:.4f} | fps {c}",
@@ -45,7 +46,7 @@ def mixed(rng: random.Random) -> Iterator[str]:
             yield rng.choice(errors)
         yield rng.choice(TEMPLATES).format(
             a=rng.randrange(10**6), b=rng.randrange(10**6), c=rng.randrange(5000), d=rng.randrange(999),
-            s=rng.randrange(60), x=rng.random(), y=rng.random(), z=rng.random() * 100,
+            s=rng.randrange(60), h=rng.getrandbits(44), x=rng.random(), y=rng.random(), z=rng.random() * 100,
         )
 
 

@@ -29,6 +29,10 @@ _INTERNAL = Text(
     "internal error: {kind}: {message} (run again with --debug for the traceback, and report it)",
     "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
 )
+_UNUSABLE = Text("cannot use {path}: {reason}", "无法使用 {path}：{reason}")
+_NO_FOLDER = Text(
+    "the current folder no longer exists; change to another one", "当前目录已不存在；请切换到其他目录"
+)
 _INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
 _NOT_COMMANDS = ("options",)
 
@@ -115,8 +119,30 @@ def run(argv: list[str]) -> int:
     except Exception as error:
         if "--debug" in argv:
             traceback.print_exc()
+        outside = _outside(error, argv, lang)
+        if outside:
+            _say(outside)
+            return int(Exit.USAGE)
         _say(_INTERNAL.render(lang, {"kind": type(error).__name__, "message": str(error)}))
         return int(Exit.INTERNAL)
+
+
+def _outside(error: Exception, argv: list[str], lang: str) -> str:
+    """One sentence where the system refused a path that the user named or stands in, else empty."""
+    if not isinstance(error, OSError):
+        return ""
+    try:
+        os.getcwd()
+    except OSError:
+        return _NO_FOLDER.render(lang)
+    if not isinstance(error.filename, str):
+        return ""
+    place = os.path.abspath(error.filename)
+    named = (os.path.abspath(word.rsplit("=", 1)[-1]) for word in argv if word)
+    if not any(os.path.commonpath([place, path]) in (place, path) for path in named):
+        return ""
+    reason = error.strerror or str(error)
+    return _UNUSABLE.render(lang, {"path": error.filename, "reason": reason})
 
 
 def _say(sentence: str) -> None:

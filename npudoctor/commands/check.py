@@ -61,9 +61,7 @@ _WRITTEN = Text(
     type=click.FloatRange(min=0.1),
     default=120.0,
     metavar="SECONDS",
-    help=Text(
-        "Limit for each child process that imports or computes.", "每个导入或计算子进程的时间上限（秒）。"
-    ),
+    help=Text("Limit for each child process that runs Python.", "每个 Python 子进程的时间上限（秒）。"),
 )
 @option(
     "--smi-timeout",

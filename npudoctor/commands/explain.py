@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -26,10 +28,11 @@ _HELP = Text(
     "Explain a log file (- for standard input), an error code, or a symptom.\n\n"
     "A traceback, a CANN plog or a training log of any size is searched for known symptoms; "
     "causes come first. `explain 507008`, `explain EI0006`, `explain -- -8005` and "
-    "`explain NPU012` show what is known about a code.",
+    "`explain NPU012` show what is known about a code; a message may be pasted in quotes.",
     "解释日志文件（- 表示标准输入）、错误码或症状。\n\n"
     "在任意大小的 traceback、CANN plog 或训练日志中查找已知症状，原因排在最前。"
-    "`explain 507008`、`explain EI0006`、`explain -- -8005`、`explain NPU012` 显示某个代码的已知信息。",
+    "`explain 507008`、`explain EI0006`、`explain -- -8005`、`explain NPU012` 显示某个代码的已知信息；"
+    "也可以用引号括起一段报错信息直接查询。",
 )
 _READING = Text("reading the log", "正在读取日志")
 _NEITHER = Text(
@@ -73,12 +76,23 @@ def COMMAND(session: Session, what: tuple[str, ...], limit: int) -> Exit:
     from npudoctor.report import emit
 
     text = " ".join(what)
-    if Path(text).is_dir():
+    kind = _kind(text)
+    if stat.S_ISDIR(kind):
         raise UserError(_FOLDER, params={"what": text})
-    is_log = text == "-" or Path(text).is_file()
-    report = _file(session, text, limit) if is_log else _page(text)
+    is_log = text == "-" or stat.S_ISREG(kind) or stat.S_ISFIFO(kind)
+    report = _file(session, text, limit) if is_log else _page(text, limit)
     emit(session, report)
     return report.exit_code()
+
+
+def _kind(text: str) -> int:
+    """The file type of `text`, 0 where it is no path: a message pasted here may be longer than any."""
+    try:
+        return Path(text).stat().st_mode
+    except PermissionError as error:
+        raise UserError(_UNREADABLE, params={"what": text, "reason": error.strerror}) from None
+    except (OSError, ValueError):
+        return 0
 
 
 def _file(session: Session, name: str, limit: int) -> Report:
@@ -107,7 +121,20 @@ def _scan(session: Session, scanner: Scanner, stream: BinaryIO, size: int | None
         scanner.scan(stream, advance)
 
 
-def _page(text: str) -> Report:
+def _pasted(text: str, limit: int) -> Report | None:
+    """An error message, pasted in place of a file's name, read as the log that it is."""
+    from npudoctor.symptoms import present
+    from npudoctor.symptoms.match import Scanner
+    from npudoctor.symptoms.rank import ranked
+    from npudoctor.symptoms.rows import all_symptoms
+
+    scanner = Scanner(all_symptoms())
+    scanner.scan(io.BytesIO(text.encode("utf-8", "replace")))
+    found = ranked(scanner)
+    return present.report("-", scanner, found[: limit or None]) if found else None
+
+
+def _page(text: str, limit: int) -> Report:
     from npudoctor.symptoms import codes, present
     from npudoctor.symptoms.rows import date
 
@@ -123,9 +150,12 @@ def _page(text: str) -> Report:
     found = codes.search(text)
     if not found and text.isidentifier():  # one word that is no path: asked for as a code
         return present.page(text, (), (), tables)
-    if not found:
+    if found:
+        return present.page(text, (), found, tables)
+    pasted = _pasted(text, limit)
+    if pasted is None:
         raise UserError(_NEITHER, _NEITHER_HINT, {"what": text})
-    return present.page(text, (), found, tables)
+    return pasted
 
 
 def _unit_page(text: str) -> Report | None:

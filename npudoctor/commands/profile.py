@@ -20,15 +20,24 @@ if TYPE_CHECKING:
 _HELP = Text(
     "Why is it slow? Operator time, idle gaps or syncs.\n\n"
     "TARGET is a Python script to record (with its arguments after it), a Chrome trace (.json, .json.gz) "
-    "or a torch_npu profiler folder. Exit code 1 means a bottleneck was found.",
+    "or a torch_npu profiler folder. Options of npudoctor go before it. Exit code 1 means a bottleneck "
+    "was found.",
     "为什么慢？是算子耗时、空闲间隙还是同步？\n\n"
     "TARGET 可以是要记录的 Python 脚本（其后跟脚本参数）、Chrome trace（.json、.json.gz）"
-    "或 torch_npu 的 profiler 目录。退出码 1 表示发现了瓶颈。",
+    "或 torch_npu 的 profiler 目录。npudoctor 的选项写在其前面。退出码 1 表示发现了瓶颈。",
 )
 _READING = Text("reading the trace", "读取 trace")
 _NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")
 _INSTALL = Text("pip install 'npudoctor[profile]'", "请执行 pip install 'npudoctor[profile]'")
 _TWO = Text("--compare takes exactly two traces", "--compare 需要恰好两个 trace")
+_TRACE_ALONE = Text(
+    "a trace takes no arguments, and there is {args} after {target}",
+    "trace 不接受参数，但 {target} 之后有 {args}",
+)
+_BEFORE = Text(
+    "options of npudoctor go before the trace; two traces need --compare",
+    "npudoctor 的选项应写在 trace 之前；比较两个 trace 请用 --compare",
+)
 _NO_TARGET = Text("profile needs a script or a trace", "profile 需要一个脚本或 trace")
 
 
@@ -99,6 +108,8 @@ def COMMAND(
             raise UserError(_TWO)
         return _compare(session, Path(target), Path(args[0]))
     if not module and not target.endswith(".py"):
+        if args:
+            raise UserError(_TRACE_ALONE, _BEFORE, {"target": target, "args": " ".join(args)})
         return _show(session, _read(session, Path(target)), Path(target))
     with tempfile.TemporaryDirectory(prefix="npudoctor-") as folder:
         from npudoctor.profile.record import record

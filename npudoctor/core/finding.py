@@ -86,7 +86,7 @@ class Fix:
         note: what to do, one or two sentences.
         commands: exact shell commands, in order; may be empty.
         safety: see `Safety`. Fixes of checks are never run by npudoctor.
-        needs_root: the commands need root on the host.
+        needs_root: the commands need root.
         host_only: the fix cannot be done from inside a container or by a renter.
     """
 

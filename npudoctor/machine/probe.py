@@ -17,7 +17,7 @@ class Settings:
     Attributes:
         python: the interpreter under diagnosis.
         run_probes: whether child processes may import torch and compute.
-        timeout_s: limit for each of these children.
+        timeout_s: limit for each child that runs the interpreter.
         smi_timeout_s: limit for each call of npu-smi.
         packages: normalised names of the distributions to look up.
     """

@@ -9,15 +9,20 @@ from npudoctor.migrate.walk import shown
 CONTEXT = 3
 MANY_LINES = 5000
 
+# How each byte stands inside a quoted name.
+_BYTES = [bytes([byte]) if 32 <= byte < 127 else b"\\%03o" % byte for byte in range(256)]
+for _letter, _byte in zip("abtnvfr", range(7, 14)):
+    _BYTES[_byte] = b"\\" + _letter.encode()
+for _byte in b'"\\':
+    _BYTES[_byte] = b"\\%c" % _byte
+
 
 def unified(path: str, old: bytes, new: bytes) -> bytes:
     """Unified diff of one file, empty when equal. Lines end at "\\n" only, as `patch` has it."""
     if old == new:
         return b""
     before, after = _lines(old), _lines(new)
-    # A tab ends a name with spaces, as git has it.
-    name = (shown(path) + ("\t" if " " in path else "")).encode("utf-8")
-    parts = [b"--- a/" + name + b"\n", b"+++ b/" + name + b"\n"]
+    parts = [b"--- " + _name("a/" + path) + b"\n", b"+++ " + _name("b/" + path) + b"\n"]
     for group in _Whole(before, after).get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         parts.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))
@@ -51,6 +56,15 @@ class _Whole(difflib.SequenceMatcher):
         by = self._head
         inner = [(tag, i + by, j + by, k + by, m + by) for tag, i, j, k, m in super().get_opcodes()]
         return [("equal", 0, by, 0, by), *inner, ("equal", *self._ends)]
+
+
+def _name(path: str) -> bytes:
+    """`path` as git writes it: quoted where a byte of it could break the line or steer a terminal."""
+    if shown(path) != path or '"' in path or "\\" in path:
+        raw = path.encode("utf-8", "surrogateescape")
+        return b'"' + b"".join(_BYTES[byte] for byte in raw) + b'"'
+    # A tab ends a name with spaces.
+    return (path + ("\t" if " " in path else "")).encode("utf-8")
 
 
 def _range(start: int, stop: int) -> bytes:

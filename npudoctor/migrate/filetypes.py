@@ -18,7 +18,7 @@ CUDA_SOURCE = "cuda-source"
 
 MEGABYTE = 1 << 20
 # A source file of 50,000 lines has about 2 MB; beyond these sizes a file holds data.
-MAX_BYTES = {PYTHON: 10 * MEGABYTE, NOTEBOOK: 64 * MEGABYTE, CUDA_SOURCE: 64 * MEGABYTE}
+MAX_BYTES = {PYTHON: 4 * MEGABYTE, NOTEBOOK: 64 * MEGABYTE, CUDA_SOURCE: 64 * MEGABYTE}
 MAX_BYTES_OTHER = 2 * MEGABYTE
 
 _BY_SUFFIX = {

@@ -1,10 +1,11 @@
 """Match symptoms in a stream of any size, fast: most lines are never looked at one by one.
 
 Logs repeat themselves up to their numbers. Each block is copied with every digit turned into
-0, and only lines that are then new are tested: first for the literals that each pattern
-needs, then with the patterns themselves. A known line costs one lookup. Patterns that name
-digits (`507008`) are run on each line that has their literals, so nothing is mistaken for
-its twin. Memory is bounded by the block size and by caps on the caches.
+0 and every address into 0x0, and only lines that are then new (up to the ids in them) are
+tested: first for the literals that each pattern needs, then with the patterns themselves. A
+known line costs one lookup. Patterns that name digits (`507008`) are run on each line that has
+their literals, so nothing is mistaken for its twin. Memory is bounded by the block size and by
+caps on the caches.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ CACHE = 200_000  # distinct lines remembered
 _NOISE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00\x08]")
 
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
+
+# Once digits are 0: addresses, of which a plog has a new one on every line, and ids (hashes,
+# UUIDs). Whole words only; words that people write are shorter or hold no digit.
+_ADDRESS = re.compile(rb"0x[0a-fA-F]+\b")
+_ID = re.compile(rb"\b(?:[0a-f]{8}(?:-[0a-f]{4}){3}-[0a-f]{12}|(?=0*[a-f])(?=[a-f]*0)[0a-f]{8,})\b")
 
 
 @dataclass
@@ -92,7 +98,7 @@ class Scanner:
     def _block(self, block: bytes) -> None:
         """One block of whole lines, without its last newline."""
         block = _readable(block)
-        keys = block.translate(_ZEROS).split(b"\n")
+        keys = _ADDRESS.sub(b"0x0", block.translate(_ZEROS)).split(b"\n")
         unique = set(keys)
         unique -= self._clean
         fresh = [key for key in unique if key not in self._dirty]
@@ -119,12 +125,17 @@ class Scanner:
 
     def _sort(self, fresh: list[bytes]) -> None:
         """Remember each new key as clean, or with the patterns that may match its lines."""
-        self._clean.update(fresh)
-        for key, needs in self._sieve.lines(b"\n".join(fresh)).items():
+        folded = _ID.sub(b"0", b"\n".join(fresh)).split(b"\n")
+        new = [key for key in set(folded) - self._clean if key not in self._dirty]
+        self._clean.update(new)
+        for key, needs in self._sieve.lines(b"\n".join(new)).items():
             probes = self._possible(key, needs)
             if probes:
                 self._clean.discard(key)
                 self._dirty[key] = probes
+        for key, fold in zip(fresh, folded):
+            if fold in self._dirty:
+                self._dirty[key] = self._dirty[fold]
 
     def _possible(self, key: bytes, needs: set[bytes]) -> tuple[Probe, ...]:
         """Patterns that match lines with this key, or can only be decided on each line."""

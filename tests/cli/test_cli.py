@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from npudoctor.cli import group
+from tests.conftest import ROOT
 
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
 
@@ -120,3 +124,40 @@ def test_import_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "--replay", "{path}"),
+        ("check", "--no-probes", "--record", "{path}/new/machine.json"),
+        ("explain", "{path}"),
+        ("migrate", "{path}"),
+        ("migrate", "--undo", "{path}"),
+        ("simulate", "{path}"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_path_that_the_system_refuses_is_one_sentence(run_cli, words, lang: str, tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)  # refused for root too
+    done = run_cli(*(word.format(path=path) for word in words), "--lang", lang)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert str(path) in done.stderr
+
+
+def test_a_folder_that_is_gone(run_cli, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = (
+        "import os, sys; os.rmdir(os.getcwd()); sys.argv = ['npudoctor', 'migrate', '.']; "
+        "from npudoctor.cli import main; main()"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=gone, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("npudoctor: the current folder no longer exists")

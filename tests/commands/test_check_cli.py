@@ -112,6 +112,15 @@ else:
     assert done.returncode == 1
 
 
+def test_an_interpreter_that_sleeps_for_ever(run_cli: RunCli, tmp_path: Path) -> None:
+    python = script(tmp_path / "python", "#!/bin/sh\nsleep 600 &\nsleep 600\n")
+    started = time.monotonic()
+    done = run_cli("check", "--json", "--python", python, "--timeout", "1")
+    assert time.monotonic() - started < 10
+    assert json.loads(done.stdout)["findings"][0]["code"] == "NPU002"
+    assert done.returncode == 1
+
+
 def test_an_npu_smi_that_sleeps_for_ever(run_cli: RunCli, tmp_path: Path) -> None:
     script(tmp_path / "npu-smi", "#!/bin/sh\nsleep 600 &\nsleep 600\n")
     started = time.monotonic()

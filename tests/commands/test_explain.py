@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,27 @@ def test_findings_about_whole_files_have_a_page(code: str, run_cli: Any) -> None
     assert "fix:" in done.stdout
     assert "{" not in done.stdout
     assert "整个文件" in run_cli("explain", code.lower(), "--lang", "zh").stdout
+
+
+def test_a_pasted_message_is_read_as_a_log(run_cli: Any) -> None:
+    message = "RuntimeError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB total capacity)"
+    for text in (message, (message + " ") * 40, "Traceback (most recent call last):\n  ...\n" + message):
+        report = run(run_cli, text)
+        assert report["findings"][0]["slug"] == "npu-out-of-memory"
+        assert report["exit_code"] == 1
+    unknown = run_cli("explain", "nothing of the kind was ever " * 20)
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith("npudoctor: nothing of the kind")
+
+
+def test_a_pipe_with_a_name(run_cli: Any, tmp_path: Path) -> None:
+    """As in `npudoctor explain <(zcat old.log.gz)`."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["cp", LOGS / "hccp-busy.txt", pipe])
+    report = run(run_cli, pipe)
+    assert writer.wait(timeout=20) == 0
+    assert report["findings"][0]["code"] == "NPU9341"
 
 
 def test_closed_standard_input_is_one_sentence() -> None:

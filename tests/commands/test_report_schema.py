@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -12,6 +13,7 @@ from tests.conftest import RunCli
 from tests.support import overlays
 
 SCHEMA = json.loads((DATA / "schema" / "report-1.json").read_text(encoding="utf-8"))
+SUMMARY = json.loads((DATA / "schema" / "summary-1.json").read_text(encoding="utf-8"))
 HOST = overlays.MACHINES / "910b-host-ok.json"
 
 
@@ -36,6 +38,21 @@ def test_json_form(run_cli: RunCli, args: tuple, lang: str) -> None:
     assert report["exit_code"] == done.returncode
     assert report["command"] == args[0]
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_json_form_of_the_summary(run_cli: RunCli, tmp_path: Path, lang: str) -> None:
+    env = {"NPUDOCTOR_NO_STATE": "", "XDG_STATE_HOME": str(tmp_path)}
+    run_cli("check", "--no-probes", "-q", env=env)
+    (tmp_path / "x.py").write_text("import torch\nx = torch.ones(1).cuda()\n", encoding="utf-8")
+    run_cli("migrate", "--check", tmp_path / "x.py", env=env)
+    summary = json.loads(run_cli("report", "--json", "--lang", lang, env=env).stdout)
+    jsonschema.validate(summary, SUMMARY)
+    assert set(summary["results"]) == {"check", "migrate"}
+    for kept in summary["results"].values():
+        jsonschema.validate(kept["report"], SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**summary, "results": {"check": {}}}, SUMMARY)
 
 
 def test_the_schema_refuses_what_is_not_a_report() -> None:

@@ -46,3 +46,29 @@ def test_patch_agrees(old: list, new: list, old_end: bool, new_end: bool) -> Non
         assert done.returncode == 0, (done.stdout, diff)
         path = Path(folder) / "a b.py"
         assert (path.read_bytes() if path.exists() else b"") == after
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain.py",
+        "a b.py",
+        "中 文.py",
+        "new\nline.py",
+        'q"uote\\.py',
+        "tab\there.py",
+        "raw\udcff.py",
+        "e\x1b[1m.py",
+    ],
+)
+def test_git_finds_the_file_by_its_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"x\ny\n")
+    diff = unified(name, b"x\ny\n", b"x\nz\n")
+    assert b"\x1b" not in diff
+    done = subprocess.run(
+        ["git", "-c", "safe.directory=*", "apply"], input=diff, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, (done.stderr, diff)
+    assert path.read_bytes() == b"x\nz\n"

@@ -166,3 +166,11 @@ def test_communication_of_one_rank_without_steps(tmp_path: Path) -> None:
     body = {"hcom_broadcast__1_0_1@2": {"Communication Time Info": times}}
     (tmp_path / "communication.json").write_text(json.dumps(body))
     assert statistics(tmp_path).communication == Communication(1, 2000.0, 1000.0, 500.0)
+
+
+def test_words_after_a_trace_are_not_dropped(run_cli) -> None:
+    done = run_cli("profile", PROFILES / "level0", "--json")
+    assert done.returncode == 2
+    assert "--json" in done.stderr
+    assert "before the trace" in done.stderr
+    assert run_cli("profile", "--json", PROFILES / "level0").returncode == 1

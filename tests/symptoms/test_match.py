@@ -163,7 +163,7 @@ EXAMPLES = [e for row in ROWS for e in row.examples]
 @given(st.lists(st.sampled_from(EXAMPLES), min_size=1, max_size=12), st.randoms())
 def test_same_answer_as_the_plain_way(examples: list[str], rng: random.Random) -> None:
     """The fast path finds what trying every pattern on every line finds."""
-    lines = [*examples, *(f"INFO step {rng.randrange(10 ** 6)} done" for _ in range(20))]
+    lines = [*examples, *(f"INFO step {rng.randrange(10**6)} done" for _ in range(20))]
     rng.shuffle(lines)
     scanner = scan("\n".join(lines).encode())
     for probe in scanner.probes:
@@ -173,6 +173,41 @@ def test_same_answer_as_the_plain_way(examples: list[str], rng: random.Random) -
         hit = scanner.hits.get(probe)
         assert (hit.count if hit else 0) == len(expected), probe.regex.pattern
         assert [n for n, _ in (hit.lines if hit else [])] == expected[: match.KEEP]
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0x{:012x}", "0x{:X}", "{:016x}", "3e{:06x}-77aa-4b1c-9d00-{:012x}"],
+    ids=["address", "upper", "id", "uuid"],
+)
+def test_lines_that_differ_in_hexadecimal_numbers_are_one_kind(
+    number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is counted and numbered, and all but a few are known at once: a plog has one on every line."""
+    rng = random.Random(11)
+    lines = []
+    for place in range(4000):
+        text = OOM if place % 100 == 99 else "[INFO] RUNTIME: stream"
+        lines.append(f"{text} at {number.format(rng.getrandbits(20) | 0xA00001, rng.getrandbits(48))} done")
+    looked_at = 0
+    real = match.Sieve.lines
+
+    def counted(self: match.Sieve, text: bytes) -> dict[bytes, set[bytes]]:
+        nonlocal looked_at
+        looked_at += text.count(b"\n") + 1
+        return real(self, text)
+
+    monkeypatch.setattr(match.Sieve, "lines", counted)
+    found = explain("\n".join(lines))
+    assert found[0].symptom.id == "npu-out-of-memory"
+    assert (found[0].count, found[0].lines[1][0]) == (40, 200)
+    assert looked_at < 400
+
+
+def test_a_word_of_the_letters_a_to_f_is_no_number() -> None:
+    for word in ("decade", "0xdeadline", "feedfacefeed", "a0b0c0d0e0f0g"):
+        key = f"the {word} ended".encode()
+        assert match._ID.sub(b"0", match._ADDRESS.sub(b"0x0", key)) == key
 
 
 def test_patterns_compile_in_linear_time_on_long_lines() -> None:

@@ -34,9 +34,10 @@ CAUSE = Text(
 )
 INSTALL = Text(
     "install the CANN toolkit and the ops package of your chip that are paired with this torch_npu, "
-    "then source its set_env.sh in the shell that starts Python",
+    "then source its set_env.sh in the shell that starts Python (a user who is not root installs it "
+    "under $HOME/Ascend)",
     "安装与此 torch_npu 配套的 CANN toolkit 和对应芯片的 ops 包，"
-    "然后在启动 Python 的终端里 source 其 set_env.sh",
+    "然后在启动 Python 的终端里 source 其 set_env.sh（非 root 用户安装到 $HOME/Ascend 下）",
 )
 ELSEWHERE = Text(
     "if it is installed in another place, source the set_env.sh there",
@@ -66,7 +67,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     known = set_fixes(machine, tables, torch_npu=row.torch_npu) if row else ()
     fixes = [
         *known,
-        Fix(INSTALL, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh"), needs_root=True),
+        Fix(INSTALL, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh")),
         Fix(ELSEWHERE, ("source <CANN>/set_env.sh",)),
     ]
     if machine.python.first("torch-npu") is not None and not seen_hardware(machine):

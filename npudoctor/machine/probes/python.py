@@ -13,13 +13,13 @@ from npudoctor.machine.parsers.marks import marks
 from npudoctor.machine.probe import Probe, Settings
 
 LABEL = "python packages"
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 20.0  # nothing is imported here: more is never needed
 
 
 def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> Python:
     """Ask the interpreter itself, in a child process: it may be another one than ours, or broken."""
     argv = (settings.python, "-c", source("packages"), *settings.packages)
-    seen = host.run(Command(LABEL, argv, _TIMEOUT_S))
+    seen = host.run(Command(LABEL, argv, min(_TIMEOUT_S, settings.timeout_s)))
     told = marks((seen.data or {}).get("stdout", ""))
     if not seen.ok or not told:
         missing = _why(seen, settings.python)

@@ -134,7 +134,8 @@ class Quiet:
 
 def _defined(ctx: ModuleContext) -> tuple[frozenset[str], frozenset[str]]:
     """Names of the methods and of the properties that classes of the module define."""
-    methods, properties = set(), set()
+    methods: set[str] = set()
+    properties: set[str] = set()
     for function in (s for owner in ctx.nodes(ast.ClassDef) for s in owner.body):
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names = {ast.unparse(d).rpartition(".")[2] for d in function.decorator_list}
