@@ -32,6 +32,12 @@ _PARTS = (
 )
 _BUILTINS = frozenset(f"builtins.{n}" for n in ("len", "int", "float", "bool", "isinstance", "type"))
 _COMPUTED = frozenset({"property", "cached_property", "lazy_property", "lazyproperty"})
+# Arguments by position before `inplace`.
+_IN_PLACE_FROM = {"relu": 1, "silu": 1, "elu": 2, "leaky_relu": 2}
+_NUMPY_WRITES = frozenset(
+    "copyto fill_diagonal place put put_along_axis putmask save savetxt savez savez_compressed seterr"
+    " seterrcall setbufsize set_printoptions".split()
+)
 # Buffers, loggers and samplers have methods of these names as well.
 _SHARED = frozenset({"add", "log", "gather", "repeat", "to", "requires_grad_"})
 
@@ -55,24 +61,26 @@ class Quiet:
 
     def call(self, node: ast.Call) -> bool:
         """Whether the call itself, its arguments aside, is to a function that only computes."""
-        if any(k.arg in (None, "out") for k in node.keywords):
+        if any(k.arg in (None, "out", "inplace") for k in node.keywords):
             return False
         path = self._ctx.qualified_name(node.func)
         if path is None:
             return isinstance(node.func, ast.Attribute) and self._method(node.func)
         head, _, name = path.rpartition(".")
         if head == "numpy":
-            return name[:1].islower()
+            return name[:1].islower() and name not in _NUMPY_WRITES
         where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
         op = ops(where).get(name) if where else None
         random = name.startswith("rand")
+        if where == "functional" and len(node.args) > _IN_PLACE_FROM.get(name, len(node.args)):
+            return False
         return path in _BUILTINS or (op is not None and op.storage != "factory" and not random)
 
     def _method(self, func: ast.Attribute) -> bool:
         if func.attr in ("append", "extend"):
             return self._is_container(func.value)
         op = ops("method").get(func.attr)
-        if op is None:
+        if op is None or func.attr == "requires_grad_":
             return False
         known = self._values.of(func.value).tensor
         if not known and func.attr in self.methods:

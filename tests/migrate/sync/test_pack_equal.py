@@ -223,3 +223,30 @@ def test_the_comparison_can_fail(device: Device) -> None:
 def test_what_is_left_as_it_is(statements: list[str]) -> None:
     source = build(statements)
     assert migrated(source) == source
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "x = F.relu(value, inplace=True)",
+        "x = F.silu(value, True)",
+        "x = F.leaky_relu(value, 0.5, flag)",
+        "x = value.requires_grad_()",
+        "np.copyto(array, 1)",
+        "x = torch.relu_(value)",
+        "x = torch.bernoulli(value)",
+    ],
+)
+def test_what_writes_or_draws_stands_between(between: str) -> None:
+    head = "import numpy as np\nimport torch\nimport torch.nn.functional as F\n\n\n"
+    source = head + (
+        "def collect(env, agent, array, flag, n):\n"
+        "    for step in range(n):\n"
+        "        action, value = agent.act(array)\n"
+        "        a = action.cpu().numpy()\n"
+        f"        {between}\n"
+        "        v = (value + 0).cpu().numpy()\n"
+        "        obs, reward, done, info = env.step(a)\n"
+    )
+    assert migrated(source) == source
+    assert migrated(source.replace(f"        {between}\n", "")) != source
