@@ -17,6 +17,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.loops import LOOPS, Heat, LoopNode, Loops
 from npudoctor.migrate.names import FUNCTIONS, Scope
 from npudoctor.migrate.sync import hazards, targets, terms
+from npudoctor.migrate.sync.certain import is_never_a_number
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.sites import LIST, Site, sites
 from npudoctor.migrate.sync.terms import Term
@@ -32,6 +33,10 @@ NOT_LOCAL = Text(
 )
 READ_INSIDE = Text("the loop also reads or changes `{name}`", "循环内还读取或修改了 `{name}`")
 NOT_TENSOR = Text("it is not proved that `{value}` is a tensor", "无法证明 `{value}` 是张量")
+MAYBE_NUMBER = Text(
+    "`{value}` may be a Python number in some passes, which float() takes as well",
+    "`{value}` 在某些循环中可能是 Python 数值，float() 同样接受",
+)
 DTYPE = Text("it is not proved that all values have one dtype class", "无法证明所有值的 dtype 类别相同")
 NOT_NUMBER = Text(
     "it is not proved that all of `{term}` beside the read is made of host numbers, in the same way in each "
@@ -213,6 +218,8 @@ class Drains:
         values = [self.value_of(site) for site in group]
         if not all(v.tensor for v in values):
             return NOT_TENSOR
+        if not all(is_never_a_number(self._ctx, self._values, s.read) for s in group):
+            return MAYBE_NUMBER
         classes = {v.dtype for v in values}
         if len(classes) != 1 or "" in classes or self._values.odd_types:
             return DTYPE

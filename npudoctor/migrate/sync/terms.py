@@ -116,7 +116,13 @@ def _counts(ctx: ModuleContext, name: ast.Name) -> bool:
 
 
 def _fixed(ctx: ModuleContext, node: ast.expr, loop: ast.AST) -> bool:
-    """Whether `node` is a variable that keeps its number from before `loop` until after it."""
+    """Whether `node` is made of literals and variables that keep their numbers while `loop` runs."""
+    if isinstance(node, ast.BinOp):
+        return _fixed(ctx, node.left, loop) and _fixed(ctx, node.right, loop)
+    if isinstance(node, ast.UnaryOp):
+        return _fixed(ctx, node.operand, loop)
+    if isinstance(node, ast.Constant):
+        return True
     if not isinstance(node, ast.Name):
         return False
     scope = ctx.scope(node)
