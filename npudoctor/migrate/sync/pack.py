@@ -124,6 +124,7 @@ class _Open:
     copies: list[HostCopy] = field(default_factory=list)
     disturbed: bool = False
     rebound: set[str] = field(default_factory=set)
+    appended: bool = False
 
 
 class Packs:
@@ -236,6 +237,9 @@ class Packs:
         names = {n.id for n in ast.walk(copy.tensor) if isinstance(n, ast.Name)}
         if names & run.rebound:
             return False
+        grown = run.appended or not _appends(statement) <= set(self._ctx.ancestors(copy.node))
+        if grown and any(self._may_look_at_list(n) for n in ast.walk(copy.tensor)):
+            return False
         start = self._ctx.span(copy.node)[0]
         around = set(self._ctx.ancestors(copy.node)) | set(ast.walk(copy.node))
         ours = around | {n for other in run.copies for n in (*ast.walk(other.node), *other.tail)}
@@ -246,10 +250,19 @@ class Packs:
         plain = isinstance(copy.tensor, ast.Name) and self._values.of(copy.tensor).tensor
         return plain and not needs_clone(self._ctx, self._values, copy.tensor)
 
+    def _may_look_at_list(self, part: ast.AST) -> bool:
+        """`h[-1]`, `x[len(h)]`, `torch.stack(h)`; a tensor's own method with literals alone does not."""
+        if isinstance(part, ast.Call):
+            own = isinstance(part.func, ast.Attribute) and self._ctx.qualified_name(part.func) is None
+            given = [*part.args, *(k.value for k in part.keywords)]
+            return not own or not all(isinstance(value, ast.Constant) for value in given)
+        return isinstance(part, ast.Subscript)
+
     def _pass(self, run: _Open, statement: ast.stmt, own: list[HostCopy]) -> None:
         """What `statement` may change for copies that follow it."""
         chain = {n for copy in own for n in (*ast.walk(copy.node), *copy.tail)}
         loud = any(True for _ in self._quiet.loud(statement, chain))
+        run.appended = run.appended or bool(_appends(statement))
         run.disturbed = run.disturbed or loud or self._quiet.writes_elsewhere(statement)
         run.rebound |= {
             n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
@@ -269,6 +282,12 @@ class Packs:
         """Transfers that go for certain if the dtypes that are not known agree with one that is."""
         classes = {self._values.of(copy.tensor).dtype for copy in copies} - {""}
         return len(copies) - max(1, len(classes))
+
+
+def _appends(statement: ast.stmt) -> set[ast.AST]:
+    """Calls that make a list or a deque longer."""
+    calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return {c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend")}
 
 
 def hazard(ctx: ModuleContext, place: ast.stmt) -> Text | None:

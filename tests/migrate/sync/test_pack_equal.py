@@ -250,3 +250,29 @@ def test_what_writes_or_draws_stands_between(between: str) -> None:
     )
     assert migrated(source) == source
     assert migrated(source.replace(f"        {between}\n", "")) != source
+
+
+@pytest.mark.parametrize(
+    ("second", "joined"),
+    [
+        ("kept[-1]", False),
+        ("obs[len(kept)]", False),
+        ("value", True),
+        ("value.flatten()", True),
+        ("value.sum(0)", True),
+        ("torch.stack(kept)", False),
+    ],
+)
+def test_a_list_that_grows_between(second: str, joined: bool) -> None:
+    source = (
+        "import torch\n\n\n"
+        "def collect(env, agent, obs, n):\n"
+        "    kept = []\n"
+        "    for step in range(n):\n"
+        "        action, value = agent.act(obs)\n"
+        "        a = action.cpu().numpy()\n"
+        "        kept.append(value)\n"
+        f"        v = {second}.cpu().numpy()\n"
+        "        obs, reward, done, info = env.step(a)\n"
+    )
+    assert (migrated(source) != source) is joined
