@@ -44,6 +44,9 @@ _NEITHER_HINT = Text(
 )
 _UNIT = Text("what {code} looks for", "{code} 检查的内容")
 _ABOUT = Text("about", "说明")
+_WHOLE_FILE = Text(
+    "what `npudoctor migrate` says about a file as a whole", "`npudoctor migrate` 对整个文件的说明"
+)
 _CLOSED = Text("standard input is closed", "标准输入已关闭")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
 # Packages whose modules are units named after their codes.
@@ -175,7 +178,29 @@ def _unit_page(text: str) -> Report | None:
                 unit = import_module(f"{package}.{module.name}")
                 return Report("explain", _UNIT, {"code": text.upper()}, blocks=(_unit_block(unit),),
                               extra={"what": text, "unit": unit.__name__})
-    return None
+    return _file_page(text)
+
+
+def _file_page(text: str) -> Report | None:
+    """The page of what `migrate` says about a whole file; no rule of its own stands behind it."""
+    from npudoctor.core import unit_words
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.report import Report
+    from npudoctor.core.text import verbatim
+    from npudoctor.migrate import problems, result
+
+    code = text.upper()
+    pages = {**{c: (slug, (message,)) for c, (slug, message) in problems.UNITS.items()}, **result.PAGES}
+    if code not in pages:
+        return None
+    slug, messages = pages[code]
+    lines = [(_ABOUT, _WHOLE_FILE)]
+    for message in messages:
+        parts = ((Part.SAYS, message.title), (Part.CAUSE, message.cause), (Part.FIX, message.fix))
+        lines += [(_PARTS[part], unit_words.bare(words)) for part, words in parts]
+        lines += [(_SOURCE, verbatim(source)) for source in message.sources]
+    answer = Answer(verbatim(f"{code}  {slug}"), tuple(lines))
+    return Report("explain", _UNIT, {"code": code}, blocks=(answer,), extra={"what": text, "unit": slug})
 
 
 def _unit_block(module: ModuleType) -> Answer:

@@ -58,6 +58,11 @@ BARE_COMMENT = Message(
         "请在方括号中写明编号：npudoctor: ignore[NPU101]",
     ),
 )
+#: Code -> slug and everything that may be said under it.
+PAGES = {
+    PROBLEM: ("file-not-migrated", (NOT_PARSED, UNSTABLE)),
+    UNUSED: ("unused-suppression", (UNUSED_COMMENT, BARE_COMMENT)),
+}
 
 
 @dataclass(frozen=True)

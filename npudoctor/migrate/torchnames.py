@@ -12,7 +12,10 @@ from npudoctor.migrate.positions import Role, role_of
 from npudoctor.migrate.vocabulary import ACCELERATOR_WORDS, FOREIGN_ROOTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from npudoctor.migrate.context import ModuleContext
+    from npudoctor.migrate.names import Binding
 
 _SIMULATORS = frozenset({"isaacgym", "isaacgymenvs", "isaaclab", "isaacsim", "omni"})
 
@@ -106,7 +109,7 @@ def imports_npu(ctx: ModuleContext) -> bool:
 def top_import_place(ctx: ModuleContext) -> tuple[ast.stmt, int, str] | None:
     """`(torch's import, offset, text)` where the import goes in a module that imports torch at its top."""
     top = [s for s in _torch_imports(ctx) if ctx.names.scope_of(s) is ctx.names.root]
-    top = [s for s in top if not _type_checking(ctx, s)]
+    top = [s for s in top if not type_checking(ctx, s)]
     if not top:
         return None
     best = _best(ctx, top)
@@ -121,7 +124,7 @@ def import_places(ctx: ModuleContext) -> list[tuple[ast.stmt, int, str]]:
     users = [n for n in ctx.nodes(ast.Attribute) if n.attr == "npu"] + [lit.node for lit in literals(ctx)]
     functions = {ctx.enclosing_function(n) for n in users}
     inside = [s for s in _torch_imports(ctx) if ctx.enclosing_function(s) in functions]
-    return [_after(ctx, s) for s in inside if not _type_checking(ctx, s)]
+    return [_after(ctx, s) for s in inside if not type_checking(ctx, s)]
 
 
 def _torch_imports(ctx: ModuleContext) -> list[ast.stmt]:
@@ -173,7 +176,14 @@ def _siblings(ctx: ModuleContext, statement: ast.stmt) -> list[ast.stmt]:
     return [statement]
 
 
-def _type_checking(ctx: ModuleContext, statement: ast.stmt) -> bool:
+def runs_as_torch(ctx: ModuleContext, bindings: Sequence[Binding]) -> bool:
+    """Whether a name of these bindings is the module `torch` when the program runs."""
+    imported = all(b.kind == "import" and b.target == "torch" for b in bindings)
+    return imported and any(not type_checking(ctx, b.node) for b in bindings)
+
+
+def type_checking(ctx: ModuleContext, statement: ast.AST) -> bool:
+    """Whether `statement` is there for type checkers alone."""
     return any(
         isinstance(above, ast.If) and "TYPE_CHECKING" in ctx.text(above.test)
         for above in ctx.ancestors(statement)
@@ -201,7 +211,8 @@ def _after(ctx: ModuleContext, statement: ast.stmt) -> tuple[ast.stmt, int, str]
 def _text(ctx: ModuleContext, statement: ast.stmt, indent: str) -> str:
     if not ctx.settings.portable:
         return f"{indent}{style.IMPORT}{style.NOQA}{ctx.newline}"
-    name = next((n for n, bound in ctx.names.root.bindings.items() if bound[0].target == "torch"), None)
+    known = ctx.names.root.bindings.items()
+    name = next((n for n, b in known if b[0].target == "torch" and not type_checking(ctx, b[0].node)), None)
     lines = style.picker(name or "torch", ctx.newline)
     lines = ("" if name else f"import torch{ctx.newline}") + ctx.newline + lines
     return "".join(f"{indent}{line}" if line.strip() else line for line in lines.splitlines(keepends=True))

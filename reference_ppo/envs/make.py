@@ -8,12 +8,12 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from reference_ppo.config import Config
 from reference_ppo.envs.reach import ReachVectorEnv
-from reference_ppo.envs.worker import worker
+from reference_ppo.envs.worker import WorkerVectorEnv, worker
 from reference_ppo.errors import UsageError
 
 REACH_ID = "reference_ppo/Reach-v0"
@@ -115,7 +115,7 @@ def _make_envs(config: Config, n: int) -> gym.vector.VectorEnv:
     if config.workers:
         # spawn: a forked child of a process that has opened an accelerator inherits a broken context.
         mode = AutoresetMode.SAME_STEP
-        return AsyncVectorEnv([one] * n, context="spawn", worker=worker, autoreset_mode=mode)
+        return WorkerVectorEnv([one] * n, context="spawn", worker=worker, autoreset_mode=mode)
     return SyncVectorEnv([one] * n, autoreset_mode=AutoresetMode.SAME_STEP)
 
 

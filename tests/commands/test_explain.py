@@ -104,6 +104,17 @@ def test_every_unit_has_a_page(package: str) -> None:
         assert page.blocks[0].title.en.startswith(code.upper())
 
 
+@pytest.mark.parametrize("code", ["NPU100", *(f"NPU19{i}" for i in range(10))])
+def test_findings_about_whole_files_have_a_page(code: str, run_cli: Any) -> None:
+    done = run_cli("explain", code, "--lang", "en")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(code)
+    assert "cause:" in done.stdout
+    assert "fix:" in done.stdout
+    assert "{" not in done.stdout
+    assert "整个文件" in run_cli("explain", code.lower(), "--lang", "zh").stdout
+
+
 def test_a_pasted_message_is_read_as_a_log(run_cli: Any) -> None:
     message = "RuntimeError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB total capacity)"
     for text in (message, (message + " ") * 40, "Traceback (most recent call last):\n  ...\n" + message):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
-from npudoctor.migrate.sync import hosthelper, pack
+from npudoctor.migrate.sync import hazards, hosthelper, pack
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.catalogue import Read
 from npudoctor.migrate.sync.forms import indent_of
@@ -93,7 +93,7 @@ def _edits(ctx: ModuleContext, found: pack.Pack) -> tuple[tuple[Edit, ...], str]
         line = f"{indent}{', '.join(names)} = {helper}(\n{inner}{', '.join(tensors)}\n{indent})\n"
     edits.append(Edit(start, start, line))
     if not present:
-        added = hosthelper.insertion(ctx, found.first, hosthelper.text_of(helper, torch))
+        added = hosthelper.insertion(ctx, found.first, hosthelper.text_of(helper, torch, "\t" in indent))
         if added is None:
             return (), ""
         edits.append(added)
@@ -105,6 +105,8 @@ def _reason(analysis: Analysis, group: Sequence[Read]) -> Text:
     classes = [analysis.values.of(read.value).dtype for read in group]
     if "" not in classes and len(set(classes)) == len(classes):
         return pack.DTYPES
+    if hazards.sees_names(analysis.ctx, analysis.ctx.scope(group[0].node).node):
+        return pack.NAMES
     ends = [analysis.ctx.text(read.node) for read in group]
     return pack.BETWEEN if sum(".numpy(" in e or ".tolist(" in e for e in ends) > 1 else pack.TENSORS
 

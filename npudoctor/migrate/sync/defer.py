@@ -103,7 +103,10 @@ def _addend(ctx: ModuleContext, term: Term, part: str, each: Sequence[str]) -> s
     swaps = [(ctx.span(term.read), part), *((ctx.span(k), name) for k, name in zip(term.kept, each))]
     text = ctx.source[start:end]
     for (at, to), name in sorted(swaps, reverse=True):
-        text = text[: at - start] + name + text[to - start :]
+        left, right = text[: at - start], text[to - start :]
+        if re.search(r"(^|[^\w)\]])\($", left) and right.startswith(")"):  # its own parentheses
+            left, right = left[:-1], right[1:]
+        text = left + name + right
     return None if "\n" in text or "#" in text else text
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from npudoctor.core.text import Text
 from npudoctor.migrate.loops import LOOPS, LoopNode
 from npudoctor.migrate.names import COMPREHENSIONS, FUNCTIONS
+from npudoctor.migrate.torchnames import runs_as_torch
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -83,15 +84,27 @@ def of_function(ctx: ModuleContext, scope: Scope, region: LoopNode) -> Text | No
 def _of_whole(ctx: ModuleContext, owner: ast.AST) -> Text | None:
     if isinstance(owner, ast.AsyncFunctionDef) or _suspends(ctx, owner):
         return GENERATOR
+    return NAMESPACE if sees_names(ctx, owner) else None
+
+
+def sees_names(ctx: ModuleContext, owner: ast.AST) -> bool:
+    """Whether code of `owner` looks at its variables by `locals()` and the like, also at added ones."""
+    known: dict[ast.AST, bool] = ctx.memo.setdefault("sees names", {})
+    if owner not in known:
+        known[owner] = _looks_at_names(ctx, owner)
+    return known[owner]
+
+
+def _looks_at_names(ctx: ModuleContext, owner: ast.AST) -> bool:
     watched = _SNOOPING_TEXT.search(ctx.source) is not None  # to look at the calls is only worth it then
     for call in ctx.within(owner, ast.Call) if watched else ():
         name = ctx.qualified_name(call.func) or ""
         head, _, last = name.partition(".")
         if head == "builtins" and (last in _SNOOPING or (last in _SNOOPING_BARE and not call.args)):
-            return NAMESPACE
+            return True
         if name in ("sys._getframe", "pdb.set_trace", "inspect.currentframe"):
-            return NAMESPACE
-    return None
+            return True
+    return False
 
 
 def of_order(ctx: ModuleContext, owner: ast.AST, place: ast.stmt) -> Text | None:
@@ -243,8 +256,7 @@ def torch_name(ctx: ModuleContext, place: ast.AST) -> str | None:
     seen: Scope | None = scope
     while seen is not None:
         for name, bindings in seen.bindings.items():
-            is_torch = bindings and all(b.kind == "import" and b.target == "torch" for b in bindings)
-            if is_torch and scope.find(name) is seen:
+            if runs_as_torch(ctx, bindings) and scope.find(name) is seen:
                 return name
         seen = seen.parent
     return None

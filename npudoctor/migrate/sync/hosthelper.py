@@ -21,7 +21,8 @@ def {name}(*tensors):
     copies = [None] * len(tensors)
     groups = {{}}
     for i, x in enumerate(tensors):
-        if type(x) is {torch}.Tensor and x.device.type != "cpu" and x.is_contiguous():
+        dense = type(x) is {torch}.Tensor and x.layout is {torch}.strided and x.is_contiguous()
+        if dense and x.device.type != "cpu":
             groups.setdefault((x.device, x.dtype), []).append(i)
         else:
             copies[i] = x.cpu()
@@ -32,19 +33,20 @@ def {name}(*tensors):
             copies[i] = part.reshape(tensors[i].shape).clone()
     return copies
 '''
-NAME = "to_host"
+NAME = "_to_host"  # a name that `from module import *` does not hand on
 
 
-def text_of(name: str, torch: str) -> str:
+def text_of(name: str, torch: str, tabs: bool = False) -> str:
     """The source of the function, called `name`, in a module that knows torch as `torch`."""
-    return _TEXT.format(name=name, torch=torch)
+    text = _TEXT.format(name=name, torch=torch)
+    return text.replace("    ", "\t") if tabs else text
 
 
 def name_in(ctx: ModuleContext, torch: str) -> tuple[str, bool]:
     """The name of the function in this module, and whether the function is there already."""
     name = NAME
     while re.search(rf"\b{name}\b", ctx.source):
-        if text_of(name, torch) in ctx.source:
+        if any(text_of(name, torch, tabs) in ctx.source for tabs in (False, True)):
             return name, True
         name += "_"
     return name, False
@@ -57,7 +59,11 @@ def is_helper(ctx: ModuleContext, node: ast.AST) -> bool:
     if function is None or not name.startswith(NAME):
         return False
     torch = re.search(r"type\(x\) is (\w+)\.Tensor", ctx.text(function))
-    return torch is not None and ctx.text(function) + "\n" == text_of(name, torch[1])
+    return torch is not None and _is_text(ctx.text(function) + "\n", name, torch[1])
+
+
+def _is_text(text: str, name: str, torch: str) -> bool:
+    return any(text == text_of(name, torch, tabs) for tabs in (False, True))
 
 
 def insertion(ctx: ModuleContext, first: ast.stmt, text: str) -> Edit | None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from npudoctor.migrate.sync.hazards import sees_names
 from npudoctor.migrate.sync.ops import ops
 
 if TYPE_CHECKING:
@@ -73,9 +74,13 @@ def scalar(loss: Loss, name: str) -> str:
 
 
 def can_name(ctx: ModuleContext, loss: Loss) -> bool:
-    """Whether the backward call is a statement of its own line, so that a line fits before it."""
+    """Whether the loss may have a name: the backward call is a statement of its own line.
+
+    Not where the graph is kept: the name would keep the activations during the next forward pass.
+    """
     statement = ctx.parent(loss.call)
-    if not isinstance(statement, ast.Expr):
+    keeps = {"retain_graph", "create_graph", None} & {k.arg for k in loss.call.keywords}
+    if not isinstance(statement, ast.Expr) or keeps or sees_names(ctx, ctx.scope(statement).node):
         return False
     line, _ = ctx.line_span(statement.lineno)
     start, end = ctx.span(statement)

@@ -20,6 +20,7 @@ from npudoctor.migrate.sync.forms import copies_to_host, indent_of
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.quiet import Quiet
 from npudoctor.migrate.sync.values import Values
+from npudoctor.migrate.torchnames import runs_as_torch
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -36,6 +37,11 @@ TENSORS = Text(
 DTYPES = Text(
     "the tensors have different dtypes, and a joint transfer would have to convert one of them",
     "这些张量的 dtype 不同，合并传输需要转换其中之一",
+)
+NAMES = Text(
+    "the function looks at its own variables (locals() or the like) and would see the added ones, so the "
+    "copies are not joined automatically",
+    "该函数会查看自身的变量（locals() 等），会看到新增的变量，因此不自动合并",
 )
 # Between a copy and its statement: it is made for certain, and exactly once.
 _CERTAIN = (
@@ -154,6 +160,8 @@ class Packs:
             return None
         # A PackedSequence has `.cpu().data` too, but cannot be detached.
         known = self._values.of(func.value).tensor
+        if func.attr in self._quiet.methods and not known:
+            return None
         node, detached = _with_detach(self._ctx, call, known)
         tail = tuple(self._tail(node))
         ends = any(isinstance(t, ast.Attribute) and t.attr in _ENDS for t in tail)
@@ -244,13 +252,14 @@ class Packs:
         }
 
     def _closed(self, run: _Open) -> list[Pack]:
-        saved = self._saved(run.copies)
+        saved, owner = self._saved(run.copies), self._ctx.scope(run.first).node
         unclear = (
             saved < 1
             or torch_at_top(self._ctx) is None
             or indent_of(self._ctx, run.first) is None
-            or isinstance(self._ctx.scope(run.first).node, ast.ClassDef)
-            or hazards.of_order(self._ctx, self._ctx.scope(run.first).node, run.first) is not None
+            or isinstance(owner, ast.ClassDef)
+            or hazards.sees_names(self._ctx, owner)
+            or hazards.of_order(self._ctx, owner, run.first) is not None
             or hazards.in_try(self._ctx, run.first)
         )
         return [] if unclear else [Pack(run.first, tuple(run.copies), saved)]
@@ -275,7 +284,7 @@ def _with_detach(ctx: ModuleContext, node: ast.expr, tensor: bool) -> tuple[ast.
 def torch_at_top(ctx: ModuleContext) -> str | None:
     """The name of the module `torch` in the module's own scope, where the added function uses it."""
     for name, bindings in ctx.names.root.bindings.items():
-        if bindings and all(b.kind == "import" and b.target == "torch" for b in bindings):
+        if runs_as_torch(ctx, bindings):
             return name
     return None
 

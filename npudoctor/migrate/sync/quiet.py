@@ -31,6 +31,7 @@ _PARTS = (
     ast.expr_context,
 )
 _BUILTINS = frozenset(f"builtins.{n}" for n in ("len", "int", "float", "bool", "isinstance", "type"))
+_COMPUTED = frozenset({"property", "cached_property", "lazy_property", "lazyproperty"})
 # Buffers, loggers and samplers have methods of these names as well.
 _SHARED = frozenset({"add", "log", "gather", "repeat", "to", "requires_grad_"})
 
@@ -41,11 +42,15 @@ class Quiet:
     def __init__(self, ctx: ModuleContext, values: Values) -> None:
         self._ctx = ctx
         self._values = values
+        #: What classes of this module define: of these names it is not known what they do.
+        self.methods, self._properties = _defined(ctx)
 
     def expression(self, node: ast.AST) -> bool:
         """Whether evaluating `node` writes to nothing, draws no random number and calls no unknown code."""
         if isinstance(node, ast.Call):
             return self.call(node) and all(self.expression(n) for n in ast.iter_child_nodes(node))
+        if isinstance(node, ast.Attribute) and node.attr in self._properties:
+            return False
         return isinstance(node, _PARTS) and all(self.expression(n) for n in ast.iter_child_nodes(node))
 
     def call(self, node: ast.Call) -> bool:
@@ -69,7 +74,10 @@ class Quiet:
         op = ops("method").get(func.attr)
         if op is None:
             return False
-        known = op.torch_only or self._values.of(func.value).tensor
+        known = self._values.of(func.value).tensor
+        if not known and func.attr in self.methods:
+            return False
+        known = known or op.torch_only
         return known or self._ctx.kind(func.value) in (Kind.TENSOR, Kind.NDARRAY)
 
     def _is_container(self, node: ast.expr) -> bool:
@@ -92,7 +100,7 @@ class Quiet:
         """
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             func = node.func
-            plain = func.attr in ops("method") and func.attr not in _SHARED
+            plain = func.attr in ops("method") and func.attr not in _SHARED | self.methods
             if plain and self._ctx.qualified_name(func) is None:
                 extra = [*node.args, *(k.value for k in node.keywords if k.arg not in (None, "out"))]
                 whole = len(extra) == len(node.args) + len(node.keywords)
@@ -122,3 +130,14 @@ class Quiet:
             return False
         bound = self._ctx.bindings(node) if isinstance(node, ast.Name) else []
         return not any("numpy(" in ast.unparse(b.value) for b in bound if b.value is not None)
+
+
+def _defined(ctx: ModuleContext) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of the methods and of the properties that classes of the module define."""
+    methods: set[str] = set()
+    properties: set[str] = set()
+    for function in (s for owner in ctx.nodes(ast.ClassDef) for s in owner.body):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = {ast.unparse(d).rpartition(".")[2] for d in function.decorator_list}
+            (properties if names & _COMPUTED else methods).add(function.name)
+    return frozenset(methods), frozenset(properties)

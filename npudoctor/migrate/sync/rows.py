@@ -143,10 +143,13 @@ class Rows:
         best = max(by_device.values(), key=len, default=[])
         if len({read.value.id for read in best}) < 2:  # type: ignore[attr-defined]
             return ()
+        owner = self._ctx.scope(first).node
         unclear = (
             hazards.torch_name(self._ctx, first) is None
             or indent_of(self._ctx, first) is None
-            or hazards.of_order(self._ctx, self._ctx.scope(first).node, first) is not None
+            or isinstance(owner, ast.ClassDef)
+            or hazards.sees_names(self._ctx, owner)
+            or hazards.of_order(self._ctx, owner, first) is not None
             or hazards.in_try(self._ctx, first)
         )
         return () if unclear else tuple(best)

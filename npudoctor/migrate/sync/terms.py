@@ -122,4 +122,6 @@ def _fixed(ctx: ModuleContext, node: ast.expr, loop: ast.AST) -> bool:
     scope = ctx.scope(node)
     if scope.find(node.id) is not scope or node.id in scope.outer:
         return False
-    return all(not ctx.inside(b.node, loop) for b in ctx.bindings(node))
+    bound = ctx.bindings(node)  # also by `nonlocal` or `global` in a function that the loop may call
+    own = (b.kind == "param" or ctx.scope(b.node) is scope for b in bound)
+    return all(own) and all(not ctx.inside(b.node, loop) for b in bound)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor import tables
 from npudoctor.migrate.loops import LOOPS, LoopNode, Loops
+from npudoctor.migrate.names import FUNCTIONS
 from npudoctor.migrate.sync.forms import scalar_read
 from npudoctor.migrate.sync.lossname import Loss, can_name, loss_of
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 _COLLECTS = re.compile(r"\.(rollout|collect|collect_rollouts|sample_trajectories)\(")
 _PREFIX = "torch.distributions."
-
-
+_EXCEPTION = re.compile(r"\w+")
+_STOPS = frozenset({"KeyboardInterrupt", "SystemExit"})
 _TESTS = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$)")
 
 
@@ -109,7 +110,7 @@ def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
     for call in ctx.nodes(ast.Call):
         loss = loss_of(ctx, call)
         outer = _update_loop(ctx, loops, call) if loss is not None else None
-        if loss is None or outer is None or not _always_runs(ctx, outer, call):
+        if loss is None or outer is None or not _always_runs(ctx, outer, call) or _caught(ctx, outer):
             continue
         named = loss.name is not None and _only_tensors(ctx, outer, loss.name)
         if named or (loss.name is None and can_name(ctx, loss)):
@@ -138,6 +139,18 @@ def _only_tensors(ctx: ModuleContext, loop: LoopNode, loss: str) -> bool:
     if any(ctx.inside(use, loop) and ctx.span(use)[0] < first for use in ctx.uses(loss, scope)):
         return False  # the value of the last update is read first
     return not any(scalar_read(ctx, b.value) for b in plain if b.value is not None)  # loss = loss.item()
+
+
+def _caught(ctx: ModuleContext, loop: LoopNode) -> bool:
+    """Whether a `try` of the same function could swallow the error of a check after `loop`."""
+    for above in ctx.ancestors(loop):
+        if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+            return False
+        for handler in getattr(above, "handlers", ()):
+            names = _EXCEPTION.findall(ast.unparse(handler.type)) if handler.type is not None else [""]
+            if not _STOPS.issuperset(names):
+                return True
+    return False
 
 
 def _always_runs(ctx: ModuleContext, loop: LoopNode, node: ast.AST) -> bool:

@@ -14,7 +14,7 @@ BOUND = Bound(
     cause=Text(
         "each read of a device value drains the queue, and the device idles until the host has launched "
         "the next kernel; without this time the run is at most {bound} as fast",
-        "每次读取设备上的值都会清空任务队列，设备一直空闲到主机下发下一个算子；若去掉这部分时间，"
+        "每次读取设备上的值都会排空任务队列，设备一直空闲到主机下发下一个算子；若去掉这部分时间，"
         "运行速度最多为现在的 {bound}",
     ),
     fixes=(

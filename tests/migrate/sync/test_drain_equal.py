@@ -403,3 +403,16 @@ def test_reads_drop_to_none_in_the_loop(count: int) -> None:
     changed, before, after = check(build(LOOPS[0], body), 1, torch.float32, count)
     assert changed
     assert (before, after) == (5 * count, 0)
+
+
+@pytest.mark.parametrize("how", ["nonlocal weight", "global weight"])
+def test_a_number_that_another_function_rebinds(how: str) -> None:
+    start = "    weight = 1.0\n" if how.startswith("nonlocal") else "    global weight\n    weight = 1.0\n"
+    source = (
+        "import torch\n\n\ndef program(seed):\n" + start + "    def decay():\n"
+        f"        {how}\n        weight *= 0.5\n\n"
+        "    acc = 0.0\n    for x in [torch.ones(2), torch.ones(3), torch.ones(4)]:\n"
+        "        acc += torch.sum(x).item() * weight\n        decay()\n    return acc, weight\n"
+    )
+    after = migrated(source)
+    assert outcome(after, 0)[0] == outcome(source, 0)[0]

@@ -116,5 +116,20 @@ def test_program_keeps_its_numbers_and_still_raises_on_nan(seed: int, form: str)
     assert outcome(after, seed, True)[0][0] == ("raised", "ValueError")
 
 
+@pytest.mark.parametrize("kept", ["retain_graph=True", "create_graph=True", "**options"])
+def test_a_loss_whose_graph_is_kept_gets_no_name(kept: str) -> None:
+    unnamed = PROGRAM.replace(NAMED, f"{ZERO}        ({TERM}).backward({kept})\n")
+    assert migrated(unnamed, unsafe=True) == unnamed  # the graph would live through the next forward
+    named = PROGRAM.replace(NAMED, NAMED.replace("backward()", f"backward({kept})"))
+    assert "validate_args=False" in migrated(named, unsafe=True)
+
+
+def test_no_name_is_added_where_names_are_looked_at() -> None:
+    source = PROGRAM.replace(NAMED, FORMS["unnamed"]).replace(
+        "return list", "print(locals())\n    return list"
+    )
+    assert migrated(source, unsafe=True) == source
+
+
 def test_nothing_happens_without_permission() -> None:
     assert migrated(PROGRAM) == PROGRAM

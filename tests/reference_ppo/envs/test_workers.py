@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,19 @@ def test_a_parent_that_hangs_up_in_a_step(capfd: pytest.CaptureFixture[str]) -> 
         assert process.exitcode == 0
     envs.closed = True
     assert capfd.readouterr().err == ""
+
+
+def test_close_after_a_step_that_was_cut_short() -> None:
+    """Ctrl-C between the answers of two workers: asking the first one again would wait for ever."""
+    envs: Any = make_envs(Config(workers=True), 2)
+    envs.reset(seed=[1, 2])
+    envs.step_async(np.zeros((2, 2), np.float32))
+    envs.parent_pipes[0].recv()
+    closing = threading.Thread(target=envs.close, daemon=True)
+    closing.start()
+    closing.join(20)
+    assert not closing.is_alive()
+    assert not [p for p in envs.processes if p.is_alive()]
 
 
 def test_an_error_in_an_environment_reaches_the_parent() -> None:
