@@ -46,7 +46,8 @@ def folder(environ: Mapping[str, str] | None = None) -> Path | None:
         return None
     if env.get("XDG_STATE_HOME"):
         return Path(env["XDG_STATE_HOME"]) / "npudoctor"
-    return Path(env["HOME"]) / ".local" / "state" / "npudoctor" if env.get("HOME") else None
+    home = env.get("HOME")  # where it names no folder, none is made
+    return Path(home) / ".local" / "state" / "npudoctor" if home and os.path.isdir(home) else None
 
 
 def remember(command: str, report: Mapping[str, Mapping[str, Any]]) -> None:

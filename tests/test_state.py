@@ -33,7 +33,9 @@ def test_garbage_is_passed_over(place: Path) -> None:
 
 def test_nowhere_to_keep() -> None:
     assert state.folder({}) is None
-    assert state.folder({"NPUDOCTOR_NO_STATE": "1", "HOME": "/root"}) is None
+    assert state.folder({"NPUDOCTOR_NO_STATE": "1", "HOME": "/"}) is None
+    assert state.folder({"HOME": "/nowhere"}) is None, "a home that is not there is not made"
+    assert state.folder({"HOME": "/"}) == Path("/.local/state/npudoctor")
 
 
 def test_next_step_follows_the_results(place: Path) -> None:

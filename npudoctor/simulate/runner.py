@@ -103,6 +103,8 @@ def _report(error: BaseException) -> Outcome:
     summary = traceback.extract_tb(trace)
     own = [frame for frame in summary if not is_library(frame.filename)] or list(summary)
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+    if isinstance(error, SyntaxError) and error.filename and not is_library(error.filename):
+        where = f"{error.filename}:{error.lineno}"  # it was never run, so no frame is its own
     return Outcome(1, f"{type(error).__name__}: {error}".splitlines()[0], where)
 
 
@@ -113,4 +115,4 @@ def _beyond_runpy(trace: TracebackType | None) -> TracebackType | None:
         if "runpy" not in name and name != __file__:
             return current
         current = current.tb_next
-    return trace
+    return None

@@ -148,3 +148,18 @@ def test_a_spawned_process_simulates_and_a_forked_one_is_refused(
     import json
 
     assert json.loads(done.stdout)["extra"]["simulation"]["notes"] == {"spawned process": 1}
+
+
+def test_a_program_that_does_not_parse_is_named_with_its_line(
+    run_cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    import json
+
+    (tmp_path / "train.py").write_text("import torch\ndef f(:\n", encoding="utf-8")
+    done = run_cli("simulate", "--json", tmp_path / "train.py")
+    assert done.returncode == 1
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["code"] == "NPU401"
+    assert finding["place"]["path"].endswith("train.py")
+    assert finding["place"]["line"] == 2
+    assert "runpy" not in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from npudoctor.check.api import (
     Check,
     Finding,
@@ -14,6 +16,8 @@ from npudoctor.check.api import (
     cann_in_use,
     device_works,
     evidence,
+    import_error,
+    value,
 )
 
 TITLE = Text("CANN at {home} is incomplete: {missing} is missing", "{home} 的 CANN 不完整：缺少 {missing}")
@@ -23,30 +27,52 @@ CAUSE = Text(
     "torch_npu 会在 ASCEND_HOME_PATH 下查找这些目录，缺少则导入失败；仅含运行时的包（nnrt）或中断的安"
     "装会缺少它们",
 )
+LOADED = Text(
+    "its set_env.sh is sourced and the loader still does not find this library: the installation was "
+    "interrupted, holds only part of the toolkit, or its libraries lie in a folder that LD_LIBRARY_PATH "
+    "does not name",
+    "已 source 其 set_env.sh，但加载器仍找不到该库：安装曾中断、只装了 toolkit 的一部分，"
+    "或库所在目录不在 LD_LIBRARY_PATH 中",
+)
+FIND = Text(
+    "see whether the library is there at all; if so, source set_env.sh again in a new shell",
+    "先确认该库是否存在；若存在，请在新终端里重新 source set_env.sh",
+)
 FIX = Text("install the whole toolkit package of CANN {cann} again", "重新安装完整的 CANN {cann} toolkit 包")
+# Libraries of the toolkit; those of the driver and of NNAL have checks of their own.
+LIBRARY = re.compile(
+    r"(lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)\.so)"
+    r"[\w.]*: cannot open shared object file"
+)
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
-    """`runtime` and `compiler` under the home of the install in use."""
+    """`runtime` and `compiler` under the home of the install in use, and what the loader did not find."""
     install = cann_in_use(machine)
     if install is None or not install.parts or device_works(machine):
         return
     missing = [part for part in ("runtime", "compiler") if part not in install.parts]
-    if not missing:
+    again = Fix(
+        FIX,
+        (f"./Ascend-cann-toolkit_{install.version}_linux-{install.arch or '<arch>'}.run --install",),
+        needs_root=True,
+    )
+    params = {"home": install.home, "missing": ", ".join(missing), "cann": install.version}
+    if missing:
+        where = evidence(install.home, ", ".join(sorted(install.parts)))
+        yield CHECK.found(Severity.ERROR, TITLE, CAUSE, params, fixes=(again,), evidence=(where,))
         return
+    library = LIBRARY.search(import_error(machine))
+    sourced = install.home in value(machine.cann.on_library_path, ())
+    if library is None or not sourced or install.arch not in ("", value(machine.os.arch)):
+        return  # another check knows why
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
-        CAUSE,
-        {"home": install.home, "missing": ", ".join(missing), "cann": install.version},
-        fixes=(
-            Fix(
-                FIX,
-                (f"./Ascend-cann-toolkit_{install.version}_linux-{install.arch or '<arch>'}.run --install",),
-                needs_root=True,
-            ),
-        ),
-        evidence=(evidence(install.home, ", ".join(sorted(install.parts))),),
+        LOADED,
+        {**params, "missing": library.group(1)},
+        fixes=(Fix(FIND, (f"find -L {install.home} -name '{library.group(1)}*'",)), again),
+        evidence=(evidence("import torch_npu", import_error(machine)),),
     )
 
 

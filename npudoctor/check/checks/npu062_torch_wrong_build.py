@@ -33,10 +33,13 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     release, local = torch.build.split("+", 1)
     if not local.startswith(("cu", "rocm", "xpu")):
         return
-    refused = "Two accelerators" in import_error(machine)
+    error = import_error(machine)
+    severity = Severity.WARNING
+    if error:  # an import that fails for another reason has another cause
+        severity = Severity.ERROR if "Two accelerators" in error else Severity.NOTE
     pip = f"{machine.python.executable or 'python'} -m pip"
     yield CHECK.found(
-        Severity.ERROR if refused else Severity.WARNING,
+        severity,
         TITLE,
         CAUSE,
         {"build": torch.build},
