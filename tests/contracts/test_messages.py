@@ -19,7 +19,8 @@ def import_everything() -> None:
 
 def test_catalogue_is_complete() -> None:
     import_everything()
-    texts = catalogue()
+    # Other tests of this process may have made messages of their own.
+    texts = [(module, text) for module, text in catalogue() if module.split(".")[0] == "npudoctor"]
     assert len(texts) > 20
     for module, text in texts:
         # Chinese characters, or at least Chinese punctuation around bare names and numbers
