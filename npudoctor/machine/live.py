@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.machine.host import TIMEOUT, Command, Observation
 from npudoctor.machine.variables import wanted
 
@@ -120,23 +121,27 @@ def _run(command: Command) -> Observation:
         "PYTHONIOENCODING": "utf-8",
         **dict(command.environ),
     }
+    child: subprocess.Popen[bytes] | None = None
     try:
-        child = subprocess.Popen(
-            command.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environ,
-            cwd="/",
-            start_new_session=True,
-        )
+        with interrupt_waits():
+            child = subprocess.Popen(
+                command.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environ,
+                cwd="/",
+                start_new_session=True,
+            )
+        streams, late = _drain(child, started + command.timeout_s)
     except (OSError, ValueError) as error:
+        if child is not None:
+            raise
         name = _name(error) if isinstance(error, OSError) else "EINVAL"
         return Observation("run", command.label, error=name)
-    try:
-        streams, late = _drain(child, started + command.timeout_s)
     finally:
-        _kill(child)
+        if child is not None:
+            _kill(child)
     data = {
         "exit": child.returncode,
         "stdout": streams[0],

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from npudoctor.core.interrupt import interrupt_waits
+
 BOOT = Path(__file__).parent / "children" / "boot.py"
 TAIL_LINES = 400
 LINE_LIMIT = 4000
@@ -81,25 +83,30 @@ def run(
         "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s),
         **(env or {}),
     }
-    try:
-        process = subprocess.Popen(
-            command,
-            env=full,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return ChildRun(tuple(command), (), (f"{command[0]}: {error.strerror or error}",), None, False, 0.0)
-    reader = Reader(process, on_event)
+    process: subprocess.Popen[bytes] | None = None
     timed_out = False
     try:
+        with interrupt_waits():
+            process = subprocess.Popen(
+                command,
+                env=full,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        reader = Reader(process, on_event)
         process.wait(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
+    except OSError as error:
+        if process is not None:
+            raise
+        return ChildRun(tuple(command), (), (f"{command[0]}: {error.strerror or error}",), None, False, 0.0)
     finally:
-        end_group(process)  # also on Ctrl-C: nothing of ours outlives us
+        if process is not None:
+            end_group(process)  # also on Ctrl-C: nothing of ours outlives us
+    assert process is not None
     reader.finish()
     seconds = time.monotonic() - started
     return ChildRun(
