@@ -31,8 +31,9 @@ class World:
         """Join the job that torchrun's variables describe, if there is one."""
         size = int(environ.get("WORLD_SIZE", "1"))
         if size > 1:
-            # The defaults of these functions would keep the group, and its threads, alive for ever, if Adam's
-            # own imports were the first to load them: such a thread aborts when the interpreter ends.
+            # The defaults of these functions would keep the group, and its threads, alive for ever, if they
+            # were first loaded after it was made: such a thread aborts when the interpreter ends. The updates
+            # here load them nowhere; torch's own optimisers and torch.compile do, for whoever uses them.
             import torch.distributed.nn.functional  # noqa: F401
 
             dist.init_process_group(BACKENDS.get(device.type, "gloo"))

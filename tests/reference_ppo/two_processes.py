@@ -53,6 +53,7 @@ def main() -> None:
     before = threads()
     world = World.join(torch.device("cpu"))
     policy, data = problem()
+    torch.optim.Adam([policy.theta])  # loads what `join` must have loaded before it made the group
     half = data[world.rank * ROWS // 2 : (world.rank + 1) * ROWS // 2]
     total, _ = loss(policy, half, Config())
     (g,) = torch.autograd.grad(total, policy.theta)
