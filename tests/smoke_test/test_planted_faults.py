@@ -42,7 +42,7 @@ def plant(fault: tuple[str, str, str], folder: Path, monkeypatch: pytest.MonkeyP
 def test_a_shifted_observation_breaks_the_ratio(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run with this fault reaches full success; only the ratio gives it away."""
+    """A run that learns from the observations of the step before reaches full success all the same."""
     plant(SHIFTED, tmp_path, monkeypatch)
     outcome = npu304_algorithm_cpu.run(context)
     assert outcome.status is Status.FAIL
