@@ -20,7 +20,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-sys.path.pop(0)  # this folder holds a profile.py, which would hide the standard library's
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
