@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from npudoctor.core.errors import UserError
+from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.core.text import Text
 from npudoctor.simulate.compare import Difference, compare_lines, compare_scalars, compare_weights
 
@@ -172,17 +173,20 @@ def run(mode: str, target: Sequence[str], folder: Path, timeout: float) -> Run:
 
 def _child(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str, str]:
     """Exit status and output of a program in a session of its own: when it goes, its workers go with it."""
-    child = subprocess.Popen(
-        command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
-    )
+    child: subprocess.Popen[str] | None = None
     try:
+        with interrupt_waits():
+            child = subprocess.Popen(
+                command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
+            )
         out, err = child.communicate(timeout=timeout)
         return child.returncode, out, err
     except subprocess.TimeoutExpired:
         return TOO_LONG, "", f"no end after {timeout:.0f} s"
     finally:
-        _end(child)
+        if child is not None:
+            _end(child)
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 
+from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.smoke_test.child import BASE_ENV, ChildRun, Event, Reader, end_group
 
 FINISHED = "finished"
@@ -84,15 +85,16 @@ class Worker:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._events: queue.Queue[Event] = queue.Queue()
-            self._process = subprocess.Popen(
-                self._command,
-                env={**os.environ, **BASE_ENV, **self._env},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            self._reader = Reader(self._process, self._take)
+            with interrupt_waits():  # `close`, which the context calls at the end, needs both
+                self._process = subprocess.Popen(
+                    self._command,
+                    env={**os.environ, **BASE_ENV, **self._env},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+                self._reader = Reader(self._process, self._take)
         return self._process
 
     def _take(self, event: Event) -> None:

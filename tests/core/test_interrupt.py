@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ import pytest
 from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.machine import live
 from npudoctor.machine.host import Command
+from npudoctor.simulate import verify
 from npudoctor.smoke_test import child
+from npudoctor.smoke_test.worker import Worker
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 
@@ -58,9 +61,19 @@ def test_other_threads_may_use_it() -> None:
     assert entered == [True]
 
 
+def staying() -> None:
+    worker = Worker(list(SLEEP), {})
+    try:
+        worker.run("any", (), 60)
+    finally:
+        worker.close()
+
+
 STARTS: dict[str, Callable[[], object]] = {
     "collector": lambda: live.LiveHost().run(Command("sleep", SLEEP, 60)),
     "smoke-test": lambda: child.run(list(SLEEP), 60),
+    "smoke-test --quick": staying,
+    "migrate --verify": lambda: verify._child(SLEEP, Path(), 60),
 }
 
 
