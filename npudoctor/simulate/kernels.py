@@ -33,7 +33,7 @@ from npudoctor.simulate.bridge import (
 CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 CPU = torch.device("cpu")
 Tensor = torch.Tensor
-Limit = tuple  # (set of types, function of the operator's name and the type)
+Limit = tuple  # (set of types, function of the type)
 
 _FACTORY = """
 def make(
@@ -160,7 +160,7 @@ def compiled(overload: Any, limit: Limit | None = None) -> Callable[..., Any]:
 
     Args:
         limit: the types that the real device does not take here (a set that may change), and what to
-            call, with the operator's name and the type, when one is met.
+            call with the type when one is met.
     """
     schema = overload._schema
     kinds = kinds_of(schema)
@@ -250,7 +250,7 @@ def _factory(
         body += [f"if kw.get({name!r}) is not None:",
                  f"    kw[{name!r}], dev = host_list(name, kw[{name!r}], dev)"]
     if limit:
-        body = ["bad = None", *body, "if bad is not None: limited(name, bad)"]
+        body = ["bad = None", *body, "if bad is not None: limited(bad)"]
     source = _FACTORY.format(
         defaults="\n".join(f"    D{n} = DEFAULTS[{n}]" for n, (_, d) in enumerate(kinds) if d) or "    pass",
         signature=", ".join([*signature, "*rest", "**kw"]),

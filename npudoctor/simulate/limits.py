@@ -93,13 +93,13 @@ def watched() -> frozenset[str]:
     return frozenset(names | set(ENTRIES))
 
 
-def of(name: str) -> tuple[set[Any], Callable[[str, Any], None]] | None:
+def of(name: str) -> tuple[set[Any], Callable[[Any], None]] | None:
     """For an operator (`mm`, `add.Tensor`): its set of limited types, and what to call on a hit."""
     base = name.partition(".")[0]
     key = next((k for k in (name, base, base.rstrip("_")) if k in watched()), None)
     if key is None:
         return None
-    return _types.setdefault(key, set()), lambda _, dtype: hit(key, dtype)
+    return _types.setdefault(key, set()), functools.partial(hit, key)
 
 
 def checked(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,9 +113,9 @@ def checked(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         if not limited.isdisjoint([getattr(value, "dtype", None) for value in (*args, *kw.values())]):
             for value in (*args, *kw.values()):
                 if getattr(value, "dtype", None) in limited:
-                    report(name, value.dtype)
+                    report(value.dtype)
         if kw.get("dtype") in limited:
-            report(name, kw["dtype"])
+            report(kw["dtype"])
         return kernel(*args, **kw)
 
     return check

@@ -38,7 +38,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 
 def _check(limit: Any, dtype: Any) -> None:
     if limit is not None and dtype in limit[0]:
-        limit[1]("", dtype)
+        limit[1](dtype)
 
 
 def _upload(source: Any, non_blocking: bool) -> Any:
