@@ -129,10 +129,12 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     lines = {way: changed_lines(original, trees[way]) for way in ("before", "after")}
     row.diff = f"{lines['before']} ({lines['after']} with the sync rules)"
     os.environ["PYTHONPATH"] = os.pathsep.join(str(SUPPORT / name) for name in project.get("support", ()))
-    result = verify.verify(project["command"], original, trees["after"], timeout=timeout)
+    result = verify.verify(
+        project["command"], original, trees["after"], device_only=trees["before"], timeout=timeout
+    )
     told(row, result)
     words = project["command"].split()[1:]
-    row.before = per_step(verify.run("npu", words, trees["before"], timeout), steps)
+    row.before = per_step(result.before, steps)
     row.after = per_step(result.migrated, steps)
     row.unsafe = per_step(verify.run("npu", words, trees["unsafe"], timeout), steps)
     return row
