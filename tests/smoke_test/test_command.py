@@ -68,12 +68,13 @@ def test_an_interpreter_without_torch(run_cli: Any, tmp_path: Path) -> None:
 
 
 BROKEN = os.environ.get("NPUDOCTOR_BROKEN_PYTHON", "")
+needs_broken = pytest.mark.skipif(
+    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
+)
 
 
 @pytest.mark.broken_npu
-@pytest.mark.skipif(
-    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
-)
+@needs_broken
 def test_the_real_torch_npu_without_cann(run_cli: Any) -> None:
     for device in ("auto", "npu"):
         result = run_cli("smoke-test", "--quick", "--device", device, "--python", BROKEN)
@@ -84,9 +85,7 @@ def test_the_real_torch_npu_without_cann(run_cli: Any) -> None:
 
 
 @pytest.mark.broken_npu
-@pytest.mark.skipif(
-    not BROKEN, reason="NPUDOCTOR_BROKEN_PYTHON does not name a Python with torch_npu and no CANN"
-)
+@needs_broken
 def test_a_broken_torch_npu_does_not_stop_a_run_without_it(run_cli: Any) -> None:
     result = run_cli("smoke-test", "--quick", "--device", "cpu", "--python", BROKEN, "--json")
     first = json.loads(result.stdout)["extra"]["stages"][:3]
