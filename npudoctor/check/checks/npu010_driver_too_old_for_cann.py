@@ -65,7 +65,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     relation = driver_relation(tables, install.version, driver.version)
     if relation in _BAD:
-        yield _finding(machine, tables, install, driver, relation)
+        yield _finding(machine, tables, install, seen, relation)
     elif relation in (DriverRelation.UNKNOWN, DriverRelation.OLDER_THAN_PAIRED):
         raise Skip(UNLISTED, _params(install, driver, tables))
 
@@ -86,9 +86,10 @@ def _finding(
     machine: Machine,
     tables: Tables,
     install: CannInstall,
-    driver: VersionInfo,
+    seen: tuple[VersionInfo, str],
     relation: DriverRelation,
 ) -> Finding:
+    driver, place = seen
     minimum = tables.driver_minimum(install.version).value
     row = tables.driver_row(install.version).value
     wanted = minimum.version if minimum else "?"
@@ -114,7 +115,7 @@ def _finding(
             Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(
-            evidence((driver_seen(machine) or (driver, ""))[1], driver.version),
+            evidence(place, driver.version),
             evidence(install.place, install.version),
             *((evidence(row.provenance.url, row.strength),) if row else ()),
         ),
