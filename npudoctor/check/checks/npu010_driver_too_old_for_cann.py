@@ -25,11 +25,6 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("driver {driver} does not carry CANN {cann}", "驱动 {driver} 不支持 CANN {cann}")
-DECLARED = Text(
-    "the driver's file declares the levels {levels}, CANN is {level}, and CANN's own list does not "
-    "name the driver",
-    "驱动文件声明支持 {levels}，CANN 为 {level}，而 CANN 自己的列表也不包含该驱动",
-)
 MATRIX = Text(
     "the vendor's list for CANN {row} starts at driver {minimum} (table of {date}, strength: {strength})",
     "厂商为 CANN {row} 列出的驱动最低为 {minimum}（{date} 的数据表，依据强度：{strength}）",
