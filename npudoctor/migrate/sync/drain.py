@@ -121,7 +121,7 @@ class Drains:
     def _initialised(self, loop: LoopNode, site: Site) -> Binding | None:
         """The last binding of the name in the block of `loop`, before it, if it starts empty."""
         scope = self._ctx.scope(site.root)
-        block = _block_of(self._ctx.parent(loop), loop)
+        block = self._ctx.block(loop)
         before = block[: block.index(loop)]
         if site.form == "entry":
             made = targets.entry_start(self._ctx, before, site)
@@ -275,14 +275,6 @@ def _starts_empty(binding: Binding, is_sum: bool) -> bool:
     if binding.kind != "assign" or not targets.starts(binding.value, is_sum):
         return False
     return is_sum or not isinstance(binding.node, ast.Assign) or len(binding.node.targets) == 1
-
-
-def _block_of(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]  # a handler or a match case: nothing stands before it that we know of
 
 
 def _reassigned(site: Site) -> bool:

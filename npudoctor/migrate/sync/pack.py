@@ -148,8 +148,8 @@ class Packs:
         found: list[Pack] = []
         seen: set[int] = set()
         for statement in by_statement:
-            block = self._block(statement)
-            if block is not None and id(block) not in seen:
+            block = self._ctx.block(statement)
+            if id(block) not in seen:
                 seen.add(id(block))
                 found += self._in_block(block, by_statement)
         return sorted(found, key=lambda pack: self._ctx.span(pack.first))
@@ -201,14 +201,6 @@ class Packs:
             if not isinstance(above, _CERTAIN):
                 return False
         return False
-
-    def _block(self, statement: ast.stmt) -> list[ast.stmt] | None:
-        parent = self._ctx.parent(statement)
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(parent, name, None)
-            if isinstance(block, list) and statement in block:
-                return block
-        return None
 
     def _in_block(self, block: list[ast.stmt], copies: dict[ast.stmt, list[HostCopy]]) -> list[Pack]:
         runs: list[_Open] = []

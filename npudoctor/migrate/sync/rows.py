@@ -71,7 +71,8 @@ class Rows:
                 continue
             by_statement.setdefault(self._ctx.statement(node), []).append(read)
         found = []
-        for block in self._blocks(by_statement):
+        blocks = {id(block): block for block in map(self._ctx.block, by_statement)}
+        for block in blocks.values():
             runs = (part for run in _runs(block, by_statement) for part in self._by_cell(run))
             found += [self._row(run, by_statement) for run in runs]
         rows = [row for row in found if len(row.reads) > 1]
@@ -86,16 +87,6 @@ class Rows:
             else:
                 parts.append([statement])
         return parts
-
-    def _blocks(self, statements: dict[ast.stmt, list[ScalarRead]]) -> list[list[ast.stmt]]:
-        seen: dict[int, list[ast.stmt]] = {}
-        for statement in statements:
-            parent = self._ctx.parent(statement)
-            for field in ("body", "orelse", "finalbody"):
-                block = getattr(parent, field, None)
-                if isinstance(block, list) and statement in block:
-                    seen[id(block)] = block
-        return list(seen.values())
 
     def _is_certain(self, node: ast.expr) -> bool:
         for above in self._ctx.ancestors(node):

@@ -177,13 +177,8 @@ def _update_loop(ctx: ModuleContext, loops: Loops, node: ast.AST) -> LoopNode | 
 
 def checked_after(ctx: ModuleContext, loop: LoopNode) -> bool:
     """Whether one of the statements after `loop` already tests something for finite values."""
-    parent = ctx.parent(loop)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and loop in block:
-            after = block[block.index(loop) + 1 :][:4]
-            return any("isfinite" in ctx.text(s) for s in after)
-    return True  # no block to insert into
+    block = ctx.block(loop)
+    return any("isfinite" in ctx.text(s) for s in block[block.index(loop) + 1 :][:4])
 
 
 def has_own_validation_off(ctx: ModuleContext) -> bool:
