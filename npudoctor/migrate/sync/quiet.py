@@ -117,20 +117,19 @@ class Quiet:
 
     def loud(self, statement: ast.stmt, besides: Collection[ast.AST]) -> Iterator[ast.Call]:
         """Calls of `statement` to code that may do anything, those in `besides` aside."""
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and node not in besides and not self.call(node):
-                yield node
+        for call in self._ctx.within(statement, ast.Call):
+            if call not in besides and not self.call(call):
+                yield call
 
     def writes_elsewhere(self, statement: ast.stmt) -> bool:
         """Whether `statement` writes to anything but plain variables and elements of NumPy arrays."""
         if isinstance(statement, ast.AugAssign):
             return True  # in place, if the variable holds a tensor or an array
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-                element = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-                if not (element and self._is_array(node.value)):
-                    return True
-        return False
+        if any(not isinstance(a.ctx, ast.Load) for a in self._ctx.within(statement, ast.Attribute)):
+            return True
+        elements = self._ctx.within(statement, ast.Subscript)
+        written = (e for e in elements if not isinstance(e.ctx, ast.Load))
+        return not all(isinstance(e.ctx, ast.Store) and self._is_array(e.value) for e in written)
 
     def _is_array(self, node: ast.expr) -> bool:
         """An array of its own; one from `.numpy()` may share the memory of a tensor of the host."""

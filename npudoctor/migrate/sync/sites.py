@@ -95,7 +95,7 @@ def _reassigned(ctx: ModuleContext, read: ScalarRead, node: ast.expr, statement:
     target, value = statement.targets[0], statement.value
     if not (isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and is_target(target)):
         return None
-    if ast.unparse(target) != ast.unparse(value.left) or not any(n is node for n in ast.walk(value.right)):
+    if ast.unparse(target) != ast.unparse(value.left) or not ctx.inside(node, value.right):
         return None
     kind = ADD if isinstance(value.op, ast.Add) else SUBTRACT
     whole = value.right
