@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
-from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.ops import function_op, ops
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -69,10 +69,9 @@ class Quiet:
         head, _, name = path.rpartition(".")
         if head == "numpy":
             return name[:1].islower() and name not in _NUMPY_WRITES
-        where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
-        op = ops(where).get(name) if where else None
+        op = function_op(path)
         random = name.startswith("rand")
-        if where == "functional" and len(node.args) > _IN_PLACE_FROM.get(name, len(node.args)):
+        if head == "torch.nn.functional" and len(node.args) > _IN_PLACE_FROM.get(name, len(node.args)):
             return False
         return path in _BUILTINS or (op is not None and op.storage != "factory" and not random)
 

@@ -30,7 +30,7 @@ from npudoctor.migrate.sync.algebra import (
     unary,
 )
 from npudoctor.migrate.sync.lookalikes import lookalikes
-from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.ops import function_op, ops
 from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
@@ -213,8 +213,7 @@ class Values:
             return self._summed(self.of(node.args[0].elt, depth))
         if name == "kl_divergence" and head in ("torch.distributions", "torch.distributions.kl"):
             return Value(tensor=True, dtype="float")
-        where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
-        op = ops(where).get(name) if where else None
+        op = function_op(path)
         if op is None or (name == "where" and len(node.args) != 3):
             return UNKNOWN
         if op.dims == "loss":
