@@ -17,7 +17,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.loops import Heat, Loops, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
-from npudoctor.migrate.sync.forms import copies_to_host, indent_of
+from npudoctor.migrate.sync.forms import copies_to_host, indent_of, runs_once
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.quiet import Quiet
 from npudoctor.migrate.sync.values import Values
@@ -193,15 +193,7 @@ class Packs:
         if not self._quiet.tensor(copy.tensor) or origins(ctx, copy.tensor) == {True}:
             return False
         hot = self._loops.of(node) in (Heat.STEP, Heat.MINIBATCH) and not throttled(ctx, node)
-        return hot and self._is_certain(node)
-
-    def _is_certain(self, node: ast.expr) -> bool:
-        for above in self._ctx.ancestors(node):
-            if isinstance(above, ast.stmt):
-                return isinstance(above, _SIMPLE)
-            if not isinstance(above, _CERTAIN):
-                return False
-        return False
+        return hot and runs_once(ctx, node, _CERTAIN, _SIMPLE)
 
     def _in_block(self, block: list[ast.stmt], copies: dict[ast.stmt, list[HostCopy]]) -> list[Pack]:
         runs: list[_Open] = []
