@@ -91,12 +91,7 @@ class Quiet:
         """Whether `node` is a list or a deque, which only keeps what it is given."""
         if self._ctx.kind(node) is Kind.LIST:
             return True
-        if isinstance(node, ast.Name):
-            made = [b.value if b.kind == "assign" else None for b in self._ctx.bindings(node)]
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self":
-            made = self._values.members(node)
-        else:
-            return False
+        made = self._values.assigned(node)
         names = [self._ctx.called_name(m) if m is not None else None for m in made]
         return bool(names) and all(name == "collections.deque" for name in names)
 
