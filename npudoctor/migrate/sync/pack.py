@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from npudoctor.core.text import Text
-from npudoctor.migrate.loops import Heat, Loops, throttled
+from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
 from npudoctor.migrate.sync.forms import copies_to_host, indent_of, runs_once
@@ -192,7 +192,7 @@ class Packs:
         node, ctx = copy.node, self._ctx
         if not self._quiet.tensor(copy.tensor) or origins(ctx, copy.tensor) == {True}:
             return False
-        hot = self._loops.of(node) in (Heat.STEP, Heat.MINIBATCH) and not throttled(ctx, node)
+        hot = self._loops.paced(node) in (Heat.STEP, Heat.MINIBATCH)
         return hot and runs_once(ctx, node, _CERTAIN, _SIMPLE)
 
     def _in_block(self, block: list[ast.stmt], copies: dict[ast.stmt, list[HostCopy]]) -> list[Pack]:
