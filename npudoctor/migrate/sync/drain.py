@@ -19,7 +19,7 @@ from npudoctor.migrate.names import FUNCTIONS, Scope
 from npudoctor.migrate.sync import hazards, targets, terms
 from npudoctor.migrate.sync.certain import is_never_a_number
 from npudoctor.migrate.sync.host import origins
-from npudoctor.migrate.sync.sites import LIST, Site, sites
+from npudoctor.migrate.sync.sites import LIST, Site, root_of, sites
 from npudoctor.migrate.sync.terms import Term
 from npudoctor.migrate.sync.values import Value, Values
 
@@ -239,7 +239,7 @@ class Drains:
         """Any other use of the name inside the loop, or one that could run at another time."""
         first = group[0]
         own = {id(s.root) for s in group}
-        own |= {id(_root(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
+        own |= {id(root_of(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
         ctx = self._ctx
         for use in uses:
             if id(use) in own:
@@ -279,12 +279,6 @@ def _starts_empty(binding: Binding, is_sum: bool) -> bool:
 
 def _reassigned(site: Site) -> bool:
     return site.is_sum and isinstance(site.statement, ast.Assign)
-
-
-def _root(node: ast.expr) -> ast.expr:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node
 
 
 def _asks_for_none(ctx: ModuleContext, use: ast.Name) -> bool:

@@ -50,9 +50,7 @@ class Site:
     @property
     def root(self) -> ast.Name:
         """The variable that holds the target, or is it."""
-        node = self.target
-        while isinstance(node, (ast.Attribute, ast.Subscript)):
-            node = node.value
+        node = root_of(self.target)
         assert isinstance(node, ast.Name)
         return node
 
@@ -61,6 +59,13 @@ class Site:
         """`variable`, `attribute` or `entry`."""
         forms = {ast.Attribute: "attribute", ast.Subscript: "entry"}
         return forms.get(type(self.target), "variable")
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What the attributes and entries of `node` are asked of: `x` of `x.a["b"]`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node
 
 
 def sites(ctx: ModuleContext, loops: Loops) -> Iterator[Site]:
