@@ -116,12 +116,12 @@ def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
         if named or (loss.name is None and can_name(ctx, loss)):
             found.setdefault(outer, []).append(loss)
     return [
-        Place(loop, _first_of_each(losses)) for loop, losses in found.items() if not checked_after(ctx, loop)
+        Place(loop, _one_per_name(losses)) for loop, losses in found.items() if not checked_after(ctx, loop)
     ]
 
 
-def _first_of_each(losses: list[Loss]) -> tuple[Loss, ...]:
-    """One loss per name; of those without a name the last, which the others lead to."""
+def _one_per_name(losses: list[Loss]) -> tuple[Loss, ...]:
+    """The last loss of each name; of those without a name the last, which the others lead to."""
     kept = {loss.name: loss for loss in losses}
     return tuple(kept.values())
 
