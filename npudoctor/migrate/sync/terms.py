@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from npudoctor.migrate.sync.values import Values
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-_INDEX_CALLS = frozenset({"builtins.range", "builtins.enumerate"})
 
 
 @dataclass(frozen=True)
