@@ -11,6 +11,7 @@ from npudoctor.check.pairs import (
     carried_fixes,
     device_ids,
     driver_relation,
+    driver_seen,
     flagged_variables,
     import_error,
     pip_pair,
@@ -272,16 +273,3 @@ def refused_nodes(machine: Machine, error: str) -> tuple[Node, ...]:
     refused = [n for n in value(machine.nodes, ()) if n.opened == error]
     needed = [n for n in refused if not n.path.endswith(("_agent", "dvpp_cmdlist"))]
     return () if device_works(machine) or not needed else tuple(refused)
-
-
-def driver_seen(machine: Machine) -> tuple[VersionInfo, str] | None:
-    """The driver by its own file, else the version that npu-smi's header states, and the place of it.
-
-    Containers often lack the file; the header declares no ranges.
-    """
-    if isinstance(machine.driver.info, Known):
-        return machine.driver.info.value, machine.driver.info.place
-    smi = value(machine.npu_smi.info)
-    if smi is not None and smi.driver_version:
-        return VersionInfo(smi.driver_version, {}), "npu-smi info"
-    return None

@@ -49,7 +49,7 @@ def package_names() -> tuple[str, ...]:
 
 
 def variables(role: str) -> tuple[Mapping[str, str], ...]:
-    """Rows of `env_vars.tsv` of one role (`debug`, `leftover`)."""
+    """Rows of `env_vars.tsv` of one role (`debug`, `leftover`, `values`)."""
     return tuple(r for r in tables.load("env_vars").rows if r["role"] == role)
 
 

@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from npudoctor.check.lookups import variables
 from npudoctor.core.finding import Fix
 from npudoctor.core.text import Text
-from npudoctor.machine.facts import CannInstall, Distribution, Machine, value
+from npudoctor.machine.facts import CannInstall, Distribution, Known, Machine, VersionInfo, value
 from npudoctor.pairing.advice import driver_set_fix, set_fix
 from npudoctor.pairing.install import PIP, pair_commands
 from npudoctor.pairing.rows import PairRow
@@ -79,16 +79,25 @@ def set_fixes(machine: Machine, tables: Tables, **given: str | None) -> tuple[Fi
     A set that this machine's driver does not carry would only exchange one fault for another: where
     there is no other for these parts, the newest set that the driver does carry stands beside it.
     """
-    arch, driver = _arch(machine), _driver(machine)
+    arch, seen = _arch(machine), driver_seen(machine)
+    driver = seen[0].version if seen else ""
     carried = _set_fix(tables, Query(**given, driver=driver), arch) if driver else None
     found = carried or _set_fix(tables, Query(**given), arch)
     ways = (_in_this_python(machine, found),) if found else ()
     return ways if carried or not driver else (*ways, *carried_fixes(machine, tables, driver))
 
 
-def _driver(machine: Machine) -> str | None:
-    info, smi = value(machine.driver.info), value(machine.npu_smi.info)
-    return (info.version if info else smi.driver_version if smi else None) or None
+def driver_seen(machine: Machine) -> tuple[VersionInfo, str] | None:
+    """The driver by its own file, else the version that npu-smi's header states, and the place of it.
+
+    Containers often lack the file; the header declares no ranges.
+    """
+    if isinstance(machine.driver.info, Known):
+        return machine.driver.info.value, machine.driver.info.place
+    smi = value(machine.npu_smi.info)
+    if smi is not None and smi.driver_version:
+        return VersionInfo(smi.driver_version, {}), "npu-smi info"
+    return None
 
 
 def carried_fixes(machine: Machine, tables: Tables, driver: str) -> tuple[Fix, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.machine.facts import Machine, value
@@ -43,15 +42,11 @@ def _output(machine: Machine) -> str:
 
 def _first_symptom(text: str) -> Finding | None:
     from npudoctor.symptoms import present
-    from npudoctor.symptoms.match import Scanner
-    from npudoctor.symptoms.rank import ranked
-    from npudoctor.symptoms.rows import Rank, all_symptoms
+    from npudoctor.symptoms.match import scanned
+    from npudoctor.symptoms.rank import causes
 
     if not text:
         return None
-    scanner = Scanner(all_symptoms())
-    scanner.scan(io.BytesIO(text.encode("utf-8", "replace")))
-    # That Python raised something is known already: only what names a cause helps.
-    causes = tuple(match for match in ranked(scanner) if match.symptom.rank < Rank.EXCEPTION)
-    findings = present.report(_PLACE, scanner, causes[:1]).findings
+    scanner = scanned(text)
+    findings = present.report(_PLACE, scanner, causes(scanner)[:1]).findings
     return findings[0] if findings else None

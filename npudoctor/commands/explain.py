@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import stat
 import sys
 from pathlib import Path
@@ -124,12 +123,10 @@ def _scan(session: Session, scanner: Scanner, stream: BinaryIO, size: int | None
 def _pasted(text: str, limit: int) -> Report | None:
     """An error message, pasted in place of a file's name, read as the log that it is."""
     from npudoctor.symptoms import present
-    from npudoctor.symptoms.match import Scanner
+    from npudoctor.symptoms.match import scanned
     from npudoctor.symptoms.rank import ranked
-    from npudoctor.symptoms.rows import all_symptoms
 
-    scanner = Scanner(all_symptoms())
-    scanner.scan(io.BytesIO(text.encode("utf-8", "replace")))
+    scanner = scanned(text)
     found = ranked(scanner)
     return present.report("-", scanner, found[: limit or None]) if found else None
 

@@ -26,3 +26,9 @@ class UserError(Exception):
         self.sentence = sentence
         self.hint = hint
         self.params = dict(params or {})
+
+
+def first_line(error: Exception) -> str:
+    """The first line that another library's error says, or its kind where it says nothing."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next(filter(None, lines), type(error).__name__)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from npudoctor.core.blocks import Cell, Phrase
+from npudoctor.core.errors import first_line
 from npudoctor.core.streams import stdout_aside
 from npudoctor.core.text import Text
 from npudoctor.export import atc, om
@@ -81,7 +82,7 @@ def _ways(
         try:
             ways["torch.compile"] = _compiled(source, inputs)
         except Exception as error:  # no C compiler, or a version that does not support this
-            notes["torch.compile"] = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+            notes["torch.compile"] = first_line(error)[:120]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.onnx"
         to_onnx(source, path, batch=batch, dynamic=False, opset=opset, exporter=exporter)
@@ -118,7 +119,7 @@ def _om(path: Path, batch: int, arrays: list[Any], soc: str | None) -> Callable[
         call = om.caller(done.om, (batch,), dynamic=False)
         call(*arrays)
     except Exception as error:  # the runtime has its own kinds
-        raise _Unmeasured((str(error).strip().splitlines() or [type(error).__name__])[0][:120]) from None
+        raise _Unmeasured(first_line(error)[:120]) from None
     return lambda: call(*arrays)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from npudoctor.core.errors import first_line
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.streams import stdout_aside
 from npudoctor.core.text import Text
@@ -104,7 +105,7 @@ def _differences(comparisons: tuple[verify.Comparison, ...], words: list[str]) -
 
 
 def _not_run(error: Exception, path: Path) -> Finding:
-    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    reason = first_line(error)
     return Finding(
         "NPU604",
         "om-not-run",

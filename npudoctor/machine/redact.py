@@ -92,8 +92,7 @@ class Redactor:
     """
 
     def __init__(self, names: Mapping[str, str] | None = None, homes: tuple[str, ...] = ()) -> None:
-        self._names: dict[str, re.Pattern[str]] = {}
-        self._placeholders: dict[str, str] = {}
+        self._names: dict[str, tuple[re.Pattern[str], str]] = {}  # where it stands, what it becomes
         for name, placeholder in (names or {}).items():
             self._learn(name, placeholder)
         self._homes = tuple(h for h in homes if h not in ("/", "/root", ""))
@@ -108,8 +107,7 @@ class Redactor:
     def _learn(self, name: str, placeholder: str) -> None:
         common = name.isdigit() or name in _KEPT_WORDS or _COMMON_WORDS.fullmatch(name)
         if len(name) > 2 and not common:
-            self._placeholders[name] = placeholder
-            self._names[name] = _pattern(name, placeholder)
+            self._names[name] = _pattern(name, placeholder), placeholder
 
     def data(self, node: Any, key: str = "", versions: bool = False) -> Any:
         """Plain data with every string in it redacted; keys of paths too."""
@@ -151,14 +149,14 @@ class Redactor:
         return self._named(text)
 
     def _named(self, text: str) -> str:
-        for name, pattern in self._names.items():
-            text = pattern.sub(self._placeholders[name], text)
+        for pattern, placeholder in self._names.values():
+            text = pattern.sub(placeholder, text)
         return text
 
     def _host(self, host: str) -> str:
         numeric = host.replace(".", "").isdigit()
-        known = numeric or host in self._placeholders.values() or _PUBLIC_HOST.fullmatch(host)
-        return host if known else self._address(host, "host")
+        hidden = any(host == placeholder for _, placeholder in self._names.values())
+        return host if numeric or hidden or _PUBLIC_HOST.fullmatch(host) else self._address(host, "host")
 
     def _paths(self, text: str) -> str:
         for home in self._homes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+from npudoctor.core.ends import equal_ends
 from npudoctor.migrate.walk import shown
 
 CONTEXT = 3
@@ -39,12 +40,7 @@ class _Whole(difflib.SequenceMatcher):
     """Opcodes of two whole files, looked for only between their equal ends (the search is slow)."""
 
     def __init__(self, before: list[bytes], after: list[bytes]) -> None:
-        head = 0
-        while head < min(len(before), len(after)) and before[head] == after[head]:
-            head += 1
-        tail = 0
-        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-            tail += 1
+        head, tail = equal_ends(before, after)
         self._head = head
         self._ends = (len(before) - tail, len(before), len(after) - tail, len(after))
         middle = before[head : len(before) - tail], after[head : len(after) - tail]

@@ -23,11 +23,6 @@ _CARRIED = Text(
     "如果无法更换驱动（租用的机器或容器内）：改用驱动 {driver} 能够支撑的一组版本："
     "CANN {cann}、torch {torch}、torch_npu {torch_npu}、Python {python}",
 )
-_ASK = Text(
-    "on the host: install driver {minimum} or newer (on a rented machine or in a container, ask whoever "
-    "runs the host)",
-    "在主机上安装 {minimum} 或更新的驱动（租用的机器或容器内，请联系主机管理方）",
-)
 _CARRIES = frozenset({DriverRelation.PAIRED, DriverRelation.COMPATIBLE, DriverRelation.NEWER})
 
 

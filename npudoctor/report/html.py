@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from npudoctor.core.ends import equal_ends
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.core.text import LANGUAGES, Text, verbatim
@@ -173,11 +174,6 @@ def _row(
 
 def _marked(text: str, other: str) -> list[tuple[bool, str]]:
     """`text` in pieces; True marks what differs from `other`."""
-    head = 0
-    while head < min(len(text), len(other)) and text[head] == other[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(text), len(other)) - head and text[-1 - tail] == other[-1 - tail]:
-        tail += 1
+    head, tail = equal_ends(text, other)
     pieces = [(False, text[:head]), (True, text[head : len(text) - tail]), (False, text[len(text) - tail :])]
     return [piece for piece in pieces if piece[1]]

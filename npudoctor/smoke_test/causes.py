@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import signal
 from collections.abc import Sequence
@@ -141,15 +140,11 @@ def from_log(log: Sequence[str], name: str) -> Finding | None:
         name: where the log is kept, for the places in the finding.
     """
     from npudoctor.symptoms import present
-    from npudoctor.symptoms.match import Scanner
-    from npudoctor.symptoms.rank import ranked
-    from npudoctor.symptoms.rows import Rank, all_symptoms
+    from npudoctor.symptoms.match import scanned
+    from npudoctor.symptoms.rank import causes
 
-    scanner = Scanner(all_symptoms())
-    scanner.scan(io.BytesIO("\n".join(log).encode("utf-8", "replace") + b"\n"))
-    # A bare exception explains no more than the stage's own finding already says.
-    matches = tuple(m for m in ranked(scanner) if m.symptom.rank < Rank.EXCEPTION)
-    found = present.report(name, scanner, matches).findings
+    scanner = scanned("\n".join(log) + "\n")
+    found = present.report(name, scanner, causes(scanner)).findings
     return next((f for f in found if f.severity is Severity.ERROR), None)
 
 

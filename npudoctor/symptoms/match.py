@@ -10,6 +10,7 @@ caps on the caches.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import BinaryIO
 
 from npudoctor.symptoms.blocks import BLOCK, read_blocks
 from npudoctor.symptoms.probes import ECODE_KEY, Probe, compile_probes
-from npudoctor.symptoms.rows import Symptom
+from npudoctor.symptoms.rows import Symptom, all_symptoms
 from npudoctor.symptoms.sieve import Sieve
 
 LONG_LINE = 8 << 10  # longer lines are searched around their literals only
@@ -176,6 +177,13 @@ class Scanner:
         if ECODE_KEY.search(key):
             able.update(self._by_code)
         return [self.probes[place] for place in sorted(able)]
+
+
+def scanned(text: str) -> Scanner:
+    """The scan of a text that is at hand for every symptom of the tables."""
+    scanner = Scanner(all_symptoms())
+    scanner.scan(io.BytesIO(text.encode("utf-8", "replace")))
+    return scanner
 
 
 def _readable(block: bytes) -> bytes:

@@ -53,6 +53,11 @@ def ranked(scanner: Scanner) -> tuple[Match, ...]:
     return _fold(matches, Rank.EXCEPTION, Rank.CONSEQUENCE)
 
 
+def causes(scanner: Scanner) -> tuple[Match, ...]:
+    """Those of `ranked` that name a cause: that Python raised something is known to who asks this."""
+    return tuple(match for match in ranked(scanner) if match.symptom.rank < Rank.EXCEPTION)
+
+
 def _fold(matches: list[Match], last_root: Rank, first_below: Rank) -> tuple[Match, ...]:
     """Put wrappers (and consequences) under the first root, keep notes at the end."""
     below = [m for m in matches if first_below <= m.symptom.rank <= Rank.WRAPPER]

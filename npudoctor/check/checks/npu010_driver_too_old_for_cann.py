@@ -25,11 +25,6 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("driver {driver} does not carry CANN {cann}", "驱动 {driver} 不支持 CANN {cann}")
-DECLARED = Text(
-    "the driver's file declares the levels {levels}, CANN is {level}, and CANN's own list does not "
-    "name the driver",
-    "驱动文件声明支持 {levels}，CANN 为 {level}，而 CANN 自己的列表也不包含该驱动",
-)
 MATRIX = Text(
     "the vendor's list for CANN {row} starts at driver {minimum} (table of {date}, strength: {strength})",
     "厂商为 CANN {row} 列出的驱动最低为 {minimum}（{date} 的数据表，依据强度：{strength}）",
@@ -65,7 +60,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     relation = driver_relation(tables, install.version, driver.version)
     if relation in _BAD:
-        yield _finding(machine, tables, install, driver, relation)
+        yield _finding(machine, tables, install, seen, relation)
     elif relation in (DriverRelation.UNKNOWN, DriverRelation.OLDER_THAN_PAIRED):
         raise Skip(UNLISTED, _params(install, driver, tables))
 
@@ -86,9 +81,10 @@ def _finding(
     machine: Machine,
     tables: Tables,
     install: CannInstall,
-    driver: VersionInfo,
+    seen: tuple[VersionInfo, str],
     relation: DriverRelation,
 ) -> Finding:
+    driver, place = seen
     minimum = tables.driver_minimum(install.version).value
     row = tables.driver_row(install.version).value
     wanted = minimum.version if minimum else "?"
@@ -114,7 +110,7 @@ def _finding(
             Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(
-            evidence((driver_seen(machine) or (driver, ""))[1], driver.version),
+            evidence(place, driver.version),
             evidence(install.place, install.version),
             *((evidence(row.provenance.url, row.strength),) if row else ()),
         ),

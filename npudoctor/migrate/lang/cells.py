@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from npudoctor.core.ends import equal_ends
+
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _PIECE = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|[^\\]", re.DOTALL)
@@ -223,23 +225,12 @@ def _twins(before: list[str], after: list[str]) -> dict[int, int]:
     found: dict[int, int] = {}
     start = 0
     for number, old in enumerate(before):
-        scores = [(sum(_ends(old, new)), -i) for i, new in enumerate(after) if i >= start]
+        scores = [(sum(equal_ends(old, new)), -i) for i, new in enumerate(after) if i >= start]
         best, index = max(scores, default=(0, 0))
         if 2 * best > len(old):
             found[-index] = number
             start = 1 - index
     return found
-
-
-def _ends(old: str, new: str) -> tuple[int, int]:
-    """Lengths of the common beginning and of the common end."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    return head, tail
 
 
 def _patched(text: str, span: tuple[int, int], old: str, new: str) -> str:
@@ -250,7 +241,7 @@ def _patched(text: str, span: tuple[int, int], old: str, new: str) -> str:
 
 def _token_edit(text: str, span: tuple[int, int], old: str, new: str) -> tuple[int, int, str]:
     """Exchange only what differs between the decoded strings `old` and `new` of one token."""
-    head, tail = _ends(old, new)
+    head, tail = equal_ends(old, new)
     raw = text[span[0] + 1 : span[1] - 1]
     offsets = [match.start() for match in _PIECE.finditer(raw)] + [len(raw)]
     first, last = offsets[head], offsets[len(old) - tail]
