@@ -113,7 +113,7 @@ def COMMAND(
         return _diff(session, outcome, Intent(str(path), False, settings, target, False))
     proof = None
     if verify:
-        device_only = _device_only(tree, config, jobs)
+        device_only = _device_only(tree, config, settings, jobs)
         proof = _verify(session, outcome, device_only, verify, verify_timeout)
         if not proof.same:
             check, copy_to = True, None
@@ -165,13 +165,11 @@ def _work(
         return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
-def _device_only(tree: Tree, config: Config, jobs: int | None) -> TreeOutcome:
+def _device_only(tree: Tree, config: Config, settings: Settings, jobs: int | None) -> TreeOutcome:
     """The same migration without the sync rules: what its run costs is the syncs before."""
-    from npudoctor.migrate.target import settings_for
     from npudoctor.migrate.tree import migrate_tree
 
-    without = config.override(ignore=(*config.ignore, "NPU2"))
-    return migrate_tree(tree, without, settings_for(tree, without)[0], jobs)
+    return migrate_tree(tree, config, replace(settings, ignore=(*settings.ignore, "NPU2")), jobs)
 
 
 def _verify(
@@ -185,8 +183,9 @@ def _verify(
 
     with tempfile.TemporaryDirectory(prefix="npudoctor-verify-") as scratch, session.progress(_VERIFYING):
         original, migrated, device = (Path(scratch) / name for name in ("original", "migrated", "device"))
-        copy.pair(outcome, original, migrated)
-        copy.pair(device_only, Path(scratch) / "again", device)
+        copy.to_run(outcome.tree.root, original)
+        copy.to_run(outcome.tree.root, migrated, outcome.changed)
+        copy.to_run(outcome.tree.root, device, device_only.changed)
         return verify(command, original, migrated, device_only=device, timeout=timeout)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
-from npudoctor.migrate.tree import TreeOutcome
+from npudoctor.migrate.tree import FileOutcome, TreeOutcome
 from npudoctor.migrate.walk import shown
 from npudoctor.migrate.writer import Refusal
 
@@ -55,31 +56,30 @@ def write(outcome: TreeOutcome, target: Path) -> tuple[Refusal, ...]:
     return refused
 
 
-def pair(outcome: TreeOutcome, original: Path, migrated: Path) -> None:
-    """Two full copies of the tree, to run both: as it is, and with the changes.
+def to_run(root: Path, target: Path, changed: Iterable[FileOutcome] = ()) -> None:
+    """A full copy of the tree in which its program can run: as it is, or with changes.
 
     Files that git ignores (data, checkpoints) are copied too, since a program may need them; links stay
     links, but a changed file is always written into its own copy.
 
     Args:
-        outcome: of the tree.
-        original: folder that does not exist yet.
-        migrated: the same.
+        root: of the tree.
+        target: folder that does not exist yet.
+        changed: files of the tree that get their new bytes.
 
     Raises:
-        UserError: a copy cannot be written.
+        UserError: the copy cannot be written.
     """
     leave_out = shutil.ignore_patterns(".git", ".npudoctor", "__pycache__")
     try:
-        for target in (original, migrated):
-            shutil.copytree(outcome.tree.root, target, symlinks=True, ignore=leave_out)
-        for file in outcome.changed:
-            target = migrated / file.entry.path
-            target.unlink()
-            target.write_bytes(file.after or b"")
-            shutil.copystat(outcome.tree.root / file.entry.path, target)
+        shutil.copytree(root, target, symlinks=True, ignore=leave_out)
+        for file in changed:
+            place = target / file.entry.path
+            place.unlink()
+            place.write_bytes(file.after or b"")
+            shutil.copystat(root / file.entry.path, place)
     except (OSError, shutil.Error) as error:
-        params = {"path": shown(str(migrated)), "reason": getattr(error, "strerror", None) or str(error)}
+        params = {"path": shown(str(target)), "reason": getattr(error, "strerror", None) or str(error)}
         raise UserError(_NO_WRITE, params=params) from None
 
 

@@ -41,13 +41,14 @@ class _Evidence:
     """What in a module speaks of either device.
 
     Attributes:
-        npu, cuda: questions whether there is one, comparisons with its name, and the names of flags;
-            for CUDA also the strings that a device is made of.
+        npu: questions whether there is one, every string "npu", and variables with NPU in their name.
+        cuda: questions whether there is one, and strings that a device is made of, compared with or
+            chosen from.
     """
 
     def __init__(self, ctx: ModuleContext) -> None:
         self._ctx = ctx
-        self._npu_questions = [n for n in _questions(ctx, "npu") if not _in_picker(ctx, n)]
+        self._npu_questions = [n for n in _questions(ctx, "npu") if not style.picks_type(ctx, n)]
         self._cuda_questions = list(_questions(ctx, "cuda"))
         self._probes = list(_probes(ctx))
         self._npu_words = [c for c in ctx.nodes(ast.Constant) if c.value == "npu"]
@@ -132,11 +133,6 @@ def _probes(ctx: ModuleContext) -> Iterator[ast.Constant]:
             name = ctx.called_name(above) if above is not None else None
             if name in ("builtins.hasattr", "importlib.util.find_spec"):
                 yield word
-
-
-def _in_picker(ctx: ModuleContext, node: ast.AST) -> bool:
-    statement = ctx.statement(node)
-    return isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == style.TYPE
 
 
 def _has(ctx: ModuleContext, evidence: Iterable[ast.AST], places: Sequence[ast.AST]) -> bool:

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Union
 
 from npudoctor.migrate.names import FUNCTIONS
+from npudoctor.migrate.positions import last_name
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -243,7 +244,7 @@ def callee_name(call: ast.Call) -> str | None:
     if isinstance(func, ast.Attribute):
         if isinstance(func.value, ast.Name) and func.value.id == "self" and _MODULE_NAME.search(func.attr):
             return "forward"
-        stored = func.attr in _SHARED and _STORE.search(_last_name(func.value))
+        stored = func.attr in _SHARED and _STORE.search(last_name(func.value))
         return f"{STORE}{func.attr}" if stored else func.attr
     return None
 
@@ -255,17 +256,13 @@ def function_name(ctx: ModuleContext, function: ast.FunctionDef | ast.AsyncFunct
     return f"{STORE}{function.name}" if stored else function.name
 
 
-def _last_name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
 def _tells(call: ast.Call) -> bool:
     """Whether the name called can stand for a function of this module: not `self.norm.update(x)`."""
     func = call.func
     if (
         not isinstance(func, ast.Attribute)
         or func.attr not in COMMON
-        or _STORE.search(_last_name(func.value))
+        or _STORE.search(last_name(func.value))
     ):
         return True
     if func.attr == "train" and call.args and not isinstance(call.args[0], ast.Constant):
@@ -318,7 +315,7 @@ def _mark(call: ast.Call) -> Heat | None:
 
 
 def _is_env(node: ast.expr) -> bool:
-    return bool(_ENV.search(_last_name(node)))
+    return bool(_ENV.search(last_name(node)))
 
 
 def _by_name(loop: LoopNode) -> Heat:

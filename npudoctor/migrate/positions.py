@@ -166,9 +166,9 @@ def becomes_device(ctx: ModuleContext, option: str | None) -> bool:
     )
 
 
-def last_name(func: ast.expr) -> str:
-    """The last component of a called name."""
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+def last_name(node: ast.expr) -> str:
+    """The last component of a name, `b` of `a.b`; empty for anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def option_name(ctx: ModuleContext, call: ast.Call) -> str | None:

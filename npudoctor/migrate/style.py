@@ -72,6 +72,12 @@ def picker_present(ctx: ModuleContext) -> bool:
     return TYPE in ctx.names.root.bindings and MODULE in ctx.names.root.bindings and "torch_npu" in ctx.source
 
 
+def picks_type(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether `node` stands in a statement that gives the picker's name its value."""
+    statement = ctx.statement(node)
+    return isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == TYPE
+
+
 def picker(torch_name: str, newline: str) -> str:
     """The lines of the picker."""
     lines = [

@@ -31,10 +31,7 @@ def literals(ctx: ModuleContext) -> list[Literal]:
 
 def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
     """Whether a literal belongs to the lines that choose the device in portable style."""
-    if not style.picker_present(ctx):
-        return False
-    statement = ctx.statement(literal.node)
-    return isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == style.TYPE
+    return style.picker_present(ctx) and style.picks_type(ctx, literal.node)
 
 
 def is_torch_project(ctx: ModuleContext) -> bool:

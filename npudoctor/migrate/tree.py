@@ -31,7 +31,7 @@ from npudoctor.migrate.source import SourceError
 from npudoctor.migrate.walk import Entry, Tree, shown
 from npudoctor.migrate.writer import read
 
-KEPT_CHARACTERS = 2 << 20  # of source, by all workers together: about 100 MB of syntax trees each
+KEPT_CHARACTERS = 2 << 20  # of source, by all workers together: about 120 MB of syntax trees
 DEVICE_USED = "device_used"  # fact of a file that places something on an accelerator
 _DEVICE = re.compile(rb"\.cuda\b|\.npu\b|[\"']cuda|[\"']npu|\bto\(\s*(self\.)?_?dev|\bdevice\s*=")
 _GENERATED = re.compile(

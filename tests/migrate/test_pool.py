@@ -11,6 +11,17 @@ import time
 from npudoctor.migrate.pool import Workers
 from npudoctor.migrate.walk import Entry
 
+# One worker that says its number and then takes as many seconds over a file as the argument tells.
+SLOW = """
+import os, sys, time
+from npudoctor.migrate.pool import Workers
+from npudoctor.migrate.walk import Entry
+def slow(entry, job):
+    print(os.getpid(), flush=True)
+    time.sleep(float(sys.argv[1]))
+with Workers(1) as pool:
+    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)
+"""
 ENTRIES = [Entry(f"f{i}.py", "python", 1000 * i) for i in range(60)]
 
 
@@ -52,17 +63,7 @@ def test_an_exception_costs_one_file() -> None:
 
 
 def test_workers_end_with_a_killed_parent() -> None:
-    code = (
-        "import os, time\n"
-        "from npudoctor.migrate.pool import Workers\n"
-        "from npudoctor.migrate.walk import Entry\n"
-        "def slow(entry, job):\n"
-        "    print(os.getpid(), flush=True)\n"
-        "    time.sleep(3)\n"
-        "with Workers(1) as pool:\n"
-        "    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", SLOW, "3"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     worker = int(process.stdout.readline())
     process.kill()
@@ -82,18 +83,8 @@ def _alive(pid: int) -> bool:
 
 
 def test_an_interrupt_ends_workers_in_the_middle_of_a_file() -> None:
-    code = (
-        "import os, time\n"
-        "from npudoctor.migrate.pool import Workers\n"
-        "from npudoctor.migrate.walk import Entry\n"
-        "def slow(entry, job):\n"
-        "    print(os.getpid(), flush=True)\n"
-        "    time.sleep(60)\n"
-        "with Workers(1) as pool:\n"
-        "    pool.run(slow, [Entry('a', '', 1)], None, lambda n: None, lambda e, r: None)\n"
-    )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SLOW, "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     worker = int(process.stdout.readline())

@@ -6,6 +6,7 @@ import ast
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from npudoctor import tables
 from npudoctor.migrate.api import (
@@ -23,10 +24,12 @@ from npudoctor.migrate.api import (
 )
 
 VISIBLE, NEW_VISIBLE = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
+_SOURCE = "https://github.com/Ascend/pytorch/blob/master/torch_npu/npu/__init__.py"
 _MESSAGE = Message(
     title=Text("the variable {name} means nothing to an NPU process", "变量 {name} 对 NPU 进程不起作用"),
     cause=Text("torch_npu and CANN read {new} instead", "torch_npu 与 CANN 读取的是 {new}"),
     fix=Text("use {new}", "改用 {new}"),
+    sources=(_SOURCE,),
 )
 _VALUE = Message(
     title=Text("{new} would not understand the value {code}", "{new} 无法识别取值 {code}"),
@@ -36,6 +39,7 @@ _VALUE = Message(
     ),
     fix=Text("choose ascending device numbers, then rename the variable", "请改为升序设备号，再改变量名"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 
@@ -47,6 +51,7 @@ _SEVERAL = Message(
     ),
     fix=Text("add a case for {new}", "请为 {new} 增加一种情形"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _COMMAND = Message(
     title=Text(
@@ -55,6 +60,7 @@ _COMMAND = Message(
     cause=_MESSAGE.cause,
     fix=_MESSAGE.fix,
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _SHELL = re.compile(rf"(^|\s){VISIBLE}=")
 _OTHER_VENDORS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -73,6 +79,11 @@ def _report(name: str) -> Message:
     zh = row["note_zh"] or f"对应变量为 {row['counterpart']}"
     en, zh = (t.replace("{", "{{").replace("}", "}}") for t in (en, zh))
     return Message(_MESSAGE.title, Text(en, zh), Text(en, zh), Severity.NOTE, (row["source_url"],))
+
+
+def _for(name: str, message: Message) -> Message:
+    """`message` with the source of the variable's own row, where it has one."""
+    return message if name == VISIBLE else replace(message, sources=(_rows()[name]["source_url"],))
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -95,13 +106,14 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     if new in ctx.original.source or (ctx.settings.portable and new in ctx.text(ctx.statement(node))):
         return  # the module speaks of both: it chooses itself
     if any(other in ctx.source for other in _OTHER_VENDORS):
-        yield change(ctx, node, message=_SEVERAL, name=name, new=new)
+        yield change(ctx, node, message=_for(name, _SEVERAL), name=name, new=new)
         return
     bad = _bad_value(ctx, node) if name == VISIBLE else None
     if bad is not None:
         yield change(ctx, bad, message=_VALUE, name=name, new=new)
     else:
-        yield change(ctx, node, *_edits(ctx, node, name, new), name=name, new=new)
+        edits = _edits(ctx, node, name, new)
+        yield change(ctx, node, *edits, message=_for(name, _MESSAGE), name=name, new=new)
 
 
 def _keyword(ctx: ModuleContext, node: ast.keyword) -> Iterator[Change]:
