@@ -167,6 +167,15 @@ class ModuleContext:
             raise ValueError("node is not part of a statement")
         return current
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which `statement` stands, itself included."""
+        parent = self.names.parents.get(statement)
+        for field in ("body", "orelse", "finalbody"):
+            found = getattr(parent, field, None)
+            if isinstance(found, list) and statement in found:
+                return found
+        raise ValueError("statement stands in no block")
+
     def enclosing_function(self, node: ast.AST) -> FunctionNode | None:
         """The function or lambda whose body holds `node`."""
         scope: Scope | None = self.names.scope_of(node)

@@ -108,6 +108,10 @@ class Loops:
         called = self.function_heat.get(function, Heat.ONCE) if function is not None else Heat.ONCE
         return hotter(self.lexical(node), called)
 
+    def paced(self, node: ast.AST) -> Heat:
+        """As `of`; a place that is reached only now and then counts as once per epoch."""
+        return Heat.EPOCH if throttled(self._ctx, node) else self.of(node)
+
     def called_from_loop(self, node: ast.AST) -> bool:
         """Whether `node` is hot only because its function is called from a loop elsewhere."""
         return self.lexical(node).rank > self.of(node).rank
@@ -218,7 +222,7 @@ class Loops:
         for call in self._ctx.nodes(ast.Call):
             name = callee_name(call)
             if name:
-                heat = Heat.EPOCH if throttled(self._ctx, call) else self.of(call)
+                heat = self.paced(call)
                 if heat is not Heat.ONCE:
                     found[name] = hotter(found.get(name, Heat.ONCE), heat)
         return found

@@ -140,7 +140,7 @@ def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
     always = [s for s in statements if isinstance(ctx.parent(s), ast.Module)]
     plain = [s for s in always if isinstance(s, ast.Import)]
     best = (plain or always or statements)[0]
-    siblings = _siblings(ctx, best)
+    siblings = ctx.block(best)
     at = siblings.index(best)
     while at + 1 < len(siblings) and _follows(ctx, siblings[at], siblings[at + 1]):
         at += 1
@@ -149,7 +149,7 @@ def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
 
 def _last_import(ctx: ModuleContext, statement: ast.stmt) -> ast.stmt:
     """The last of the imports that follow `statement` without anything between: code goes after it."""
-    siblings = _siblings(ctx, statement)
+    siblings = ctx.block(statement)
     at = siblings.index(statement)
     while at + 1 < len(siblings) and isinstance(siblings[at + 1], (ast.Import, ast.ImportFrom)):
         at += 1
@@ -162,15 +162,6 @@ def _follows(ctx: ModuleContext, first: ast.stmt, second: ast.stmt) -> bool:
         return False
     names = all(a.name.split(".")[0] in ("torch", "torchvision") for a in second.names)
     return names and second.lineno == (first.end_lineno or first.lineno) + 1
-
-
-def _siblings(ctx: ModuleContext, statement: ast.stmt) -> list[ast.stmt]:
-    above = ctx.parent(statement)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(above, name, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]
 
 
 def runs_as_torch(ctx: ModuleContext, bindings: Sequence[Binding]) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Safety, Text, change
-from npudoctor.migrate.loops import Heat, throttled
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.forms import indent_of
@@ -43,7 +42,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     analysis = analyse(ctx)
     for row in analysis.rows:
         edits, names = _join(analysis, row)
-        heat = Heat.EPOCH if throttled(ctx, row.first) else analysis.loops.of(row.first)
+        heat = analysis.loops.paced(row.first)
         params: dict[str, Any] = {"heat": heat.value, "joined": ", ".join(names)}
         if edits:
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_SCALAR)

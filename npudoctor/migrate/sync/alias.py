@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.ops import function_op, ops
 from npudoctor.migrate.sync.own import is_drained
 from npudoctor.migrate.sync.reaching import reaching
 
@@ -94,6 +94,5 @@ def _call_reads(ctx: ModuleContext, call: ast.Call, node: ast.expr) -> bool:
     head, _, name = path.rpartition(".")
     if head == "builtins":
         return name in _READING_BUILTINS
-    where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head, "")
-    op = ops(where).get(name) if where else None
+    op = function_op(path)
     return op is not None and op.storage == "new"

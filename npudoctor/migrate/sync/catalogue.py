@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.loops import Heat, Loops, throttled
+from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync.forms import ScalarRead, copies_to_host, peel, scalar_reads
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.own import is_ours
@@ -65,7 +65,7 @@ class Catalogue:
         for node, value, kind in self._candidates():
             if node in self._claimed or node in found or is_ours(self._ctx, node):
                 continue
-            heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
+            heat = self._loops.paced(node)
             if heat in (Heat.EPOCH, Heat.ONCE):
                 continue
             if kind in ("scalar", "array") and self._on_host(node):

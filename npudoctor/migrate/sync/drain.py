@@ -19,7 +19,7 @@ from npudoctor.migrate.names import FUNCTIONS, Scope
 from npudoctor.migrate.sync import hazards, targets, terms
 from npudoctor.migrate.sync.certain import is_never_a_number
 from npudoctor.migrate.sync.host import origins
-from npudoctor.migrate.sync.sites import LIST, Site, sites
+from npudoctor.migrate.sync.sites import LIST, Site, root_of, sites
 from npudoctor.migrate.sync.terms import Term
 from npudoctor.migrate.sync.values import Value, Values
 
@@ -121,7 +121,7 @@ class Drains:
     def _initialised(self, loop: LoopNode, site: Site) -> Binding | None:
         """The last binding of the name in the block of `loop`, before it, if it starts empty."""
         scope = self._ctx.scope(site.root)
-        block = _block_of(self._ctx.parent(loop), loop)
+        block = self._ctx.block(loop)
         before = block[: block.index(loop)]
         if site.form == "entry":
             made = targets.entry_start(self._ctx, before, site)
@@ -239,7 +239,7 @@ class Drains:
         """Any other use of the name inside the loop, or one that could run at another time."""
         first = group[0]
         own = {id(s.root) for s in group}
-        own |= {id(_root(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
+        own |= {id(root_of(s.statement.value.left)) for s in group if _reassigned(s)}  # type: ignore[attr-defined]
         ctx = self._ctx
         for use in uses:
             if id(use) in own:
@@ -277,22 +277,8 @@ def _starts_empty(binding: Binding, is_sum: bool) -> bool:
     return is_sum or not isinstance(binding.node, ast.Assign) or len(binding.node.targets) == 1
 
 
-def _block_of(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]  # a handler or a match case: nothing stands before it that we know of
-
-
 def _reassigned(site: Site) -> bool:
     return site.is_sum and isinstance(site.statement, ast.Assign)
-
-
-def _root(node: ast.expr) -> ast.expr:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node
 
 
 def _asks_for_none(ctx: ModuleContext, use: ast.Name) -> bool:

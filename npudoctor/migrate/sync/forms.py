@@ -82,6 +82,18 @@ def peel(node: ast.expr) -> ast.expr:
             return node
 
 
+def runs_once(
+    ctx: ModuleContext, node: ast.expr, between: tuple[type, ...], statements: tuple[type, ...]
+) -> bool:
+    """Whether `node` stands in one of `statements`, with only nodes of the types `between` around it."""
+    for above in ctx.ancestors(node):
+        if isinstance(above, ast.stmt):
+            return isinstance(above, statements)
+        if not isinstance(above, between):
+            return False
+    return False
+
+
 def kept_tensor(ctx: ModuleContext, read: ScalarRead, clone: bool, reshape: bool) -> str | None:
     """Text for `read` that yields the detached 0-dim tensor instead; None if the text is unusual."""
     value_start, value_end = ctx.span(read.value)

@@ -231,7 +231,7 @@ def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -
     given = [*(node.args if moves else ()), *(k.value for k in node.keywords if k.arg == "device")]
     names = [n for value in given for n in ctx.within(value, ast.Name)]
     handed = [b.node for name in names for b in ctx.bindings(name) if b.kind == "loop"]
-    return any(node is region or region in ctx.ancestors(node) for node in handed)
+    return any(ctx.inside(node, region) for node in handed)
 
 
 def _several_devices(ctx: ModuleContext, region: LoopNode) -> Text | None:

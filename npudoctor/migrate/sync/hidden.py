@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
-from npudoctor.migrate.loops import Heat, Loops, throttled
+from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
 
@@ -57,7 +57,7 @@ class Hidden:
         """Waits in source order, those in hot places only."""
         found = []
         for node, kind in self._candidates():
-            heat = Heat.EPOCH if throttled(self._ctx, node) else self._loops.of(node)
+            heat = self._loops.paced(node)
             hot = heat in (Heat.STEP, Heat.MINIBATCH) or (kind == SYNCHRONIZE and heat is not Heat.ONCE)
             if hot and not is_ours(self._ctx, node):
                 found.append(Wait(node, kind, heat))

@@ -31,6 +31,9 @@ class Op:
     module_too: bool
 
 
+_MODULES = {"torch": "torch", "torch.nn.functional": "functional"}
+
+
 @functools.cache
 def ops(where: str) -> dict[str, Op]:
     """Operations of one place: `method`, `torch`, `functional`, `module` or `distribution`."""
@@ -45,3 +48,9 @@ def ops(where: str) -> dict[str, Op]:
         for row in tables.load("tensor_ops").rows
         if row["where"] == where
     }
+
+
+def function_op(path: str) -> Op | None:
+    """The operation with this dotted path (`torch.mean`, `torch.nn.functional.relu`), if the table has it."""
+    head, _, name = path.rpartition(".")
+    return ops(_MODULES[head]).get(name) if head in _MODULES else None

@@ -11,8 +11,6 @@ from npudoctor.migrate.sync import hosthelper
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
-_BLOCKS = ("body", "orelse", "finalbody")
-
 
 def is_ours(ctx: ModuleContext, node: ast.expr) -> bool:
     """Whether `node` is the one wait that is left where a rewrite took many away."""
@@ -83,7 +81,7 @@ def _host_buffer(ctx: ModuleContext, made: ast.Assign, target: ast.Name, node: a
     if not (isinstance(func, ast.Attribute) and func.attr == "cpu" and isinstance(func.value, ast.Name)):
         return False
     after = f"{func.value.id}.copy_({target.id})"
-    block = _block(ctx, made)
+    block = ctx.block(made)
     return any(isinstance(s, ast.Expr) and ast.unparse(s) == after for s in block[block.index(made) :])
 
 
@@ -91,16 +89,7 @@ def _finite_check(ctx: ModuleContext, check: ast.If, node: ast.expr) -> bool:
     """`if not torch.isfinite(loss).all(): raise ...` right after a loop (NPU207)."""
     if check.orelse or len(check.body) != 1 or not isinstance(check.body[0], ast.Raise):
         return False
-    block = _block(ctx, check)
+    block = ctx.block(check)
     place = block.index(check)
     follows = place > 0 and isinstance(block[place - 1], LOOPS)
     return follows and "isfinite(" in ast.unparse(node)
-
-
-def _block(ctx: ModuleContext, statement: ast.stmt) -> list[ast.stmt]:
-    parent = ctx.parent(statement)
-    for field in _BLOCKS:
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from npudoctor.core.text import Text
-from npudoctor.migrate.loops import Heat, Loops, throttled
+from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
-from npudoctor.migrate.sync.forms import copies_to_host, indent_of
+from npudoctor.migrate.sync.forms import copies_to_host, indent_of, runs_once
 from npudoctor.migrate.sync.host import origins
 from npudoctor.migrate.sync.quiet import Quiet
 from npudoctor.migrate.sync.values import Values
@@ -148,8 +149,8 @@ class Packs:
         found: list[Pack] = []
         seen: set[int] = set()
         for statement in by_statement:
-            block = self._block(statement)
-            if block is not None and id(block) not in seen:
+            block = self._ctx.block(statement)
+            if id(block) not in seen:
                 seen.add(id(block))
                 found += self._in_block(block, by_statement)
         return sorted(found, key=lambda pack: self._ctx.span(pack.first))
@@ -191,32 +192,14 @@ class Packs:
         node, ctx = copy.node, self._ctx
         if not self._quiet.tensor(copy.tensor) or origins(ctx, copy.tensor) == {True}:
             return False
-        hot = self._loops.of(node) in (Heat.STEP, Heat.MINIBATCH) and not throttled(ctx, node)
-        return hot and self._is_certain(node)
-
-    def _is_certain(self, node: ast.expr) -> bool:
-        for above in self._ctx.ancestors(node):
-            if isinstance(above, ast.stmt):
-                return isinstance(above, _SIMPLE)
-            if not isinstance(above, _CERTAIN):
-                return False
-        return False
-
-    def _block(self, statement: ast.stmt) -> list[ast.stmt] | None:
-        parent = self._ctx.parent(statement)
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(parent, name, None)
-            if isinstance(block, list) and statement in block:
-                return block
-        return None
+        hot = self._loops.paced(node) in (Heat.STEP, Heat.MINIBATCH)
+        return hot and runs_once(ctx, node, _CERTAIN, _SIMPLE)
 
     def _in_block(self, block: list[ast.stmt], copies: dict[ast.stmt, list[HostCopy]]) -> list[Pack]:
         runs: list[_Open] = []
         current: _Open | None = None
         for statement in block:
-            if not isinstance(statement, _SIMPLE) or any(
-                isinstance(n, _ELSEWHERE) for n in ast.walk(statement)
-            ):
+            if not isinstance(statement, _SIMPLE) or self._ctx.within(statement, *_ELSEWHERE):
                 current = None
                 continue
             own = sorted(copies.get(statement, ()), key=lambda c: self._ctx.span(c.node))
@@ -234,15 +217,13 @@ class Packs:
 
     def _joins(self, run: _Open, copy: HostCopy, statement: ast.stmt) -> bool:
         """Whether the tensor is the same at the start of `run` as where `copy` stands now."""
-        names = {n.id for n in ast.walk(copy.tensor) if isinstance(n, ast.Name)}
-        if names & run.rebound:
+        if run.rebound.intersection(n.id for n in self._ctx.within(copy.tensor, ast.Name)):
             return False
-        grown = run.appended or not _appends(statement) <= set(self._ctx.ancestors(copy.node))
-        if grown and any(self._may_look_at_list(n) for n in ast.walk(copy.tensor)):
+        grown = run.appended or not self._appends(statement) <= set(self._ctx.ancestors(copy.node))
+        if grown and self._may_look_at_list(copy.tensor):
             return False
         start = self._ctx.span(copy.node)[0]
-        around = set(self._ctx.ancestors(copy.node)) | set(ast.walk(copy.node))
-        ours = around | {n for other in run.copies for n in (*ast.walk(other.node), *other.tail)}
+        ours = self._calls_of([copy, *run.copies]) | set(self._ctx.ancestors(copy.node))
         loud = (c for c in self._quiet.loud(statement, ours) if self._ctx.span(c)[0] < start)
         augmented = isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name)
         if not run.disturbed and not augmented and not any(True for _ in loud):
@@ -250,23 +231,31 @@ class Packs:
         plain = isinstance(copy.tensor, ast.Name) and self._values.of(copy.tensor).tensor
         return plain and not needs_clone(self._ctx, self._values, copy.tensor)
 
-    def _may_look_at_list(self, part: ast.AST) -> bool:
+    def _calls_of(self, copies: Sequence[HostCopy]) -> set[ast.AST]:
+        """The calls that make the copies, and those that their chains go on with."""
+        return {n for copy in copies for n in (*self._ctx.within(copy.node, ast.Call), *copy.tail)}
+
+    def _may_look_at_list(self, tensor: ast.expr) -> bool:
         """`h[-1]`, `x[len(h)]`, `torch.stack(h)`; a tensor's own method with literals alone does not."""
-        if isinstance(part, ast.Call):
-            own = isinstance(part.func, ast.Attribute) and self._ctx.qualified_name(part.func) is None
-            given = [*part.args, *(k.value for k in part.keywords)]
-            return not own or not all(isinstance(value, ast.Constant) for value in given)
-        return isinstance(part, ast.Subscript)
+        for call in self._ctx.within(tensor, ast.Call):
+            own = isinstance(call.func, ast.Attribute) and self._ctx.qualified_name(call.func) is None
+            given = [*call.args, *(k.value for k in call.keywords)]
+            if not own or not all(isinstance(value, ast.Constant) for value in given):
+                return True
+        return bool(self._ctx.within(tensor, ast.Subscript))
 
     def _pass(self, run: _Open, statement: ast.stmt, own: list[HostCopy]) -> None:
         """What `statement` may change for copies that follow it."""
-        chain = {n for copy in own for n in (*ast.walk(copy.node), *copy.tail)}
-        loud = any(True for _ in self._quiet.loud(statement, chain))
-        run.appended = run.appended or bool(_appends(statement))
+        loud = any(True for _ in self._quiet.loud(statement, self._calls_of(own)))
+        run.appended = run.appended or bool(self._appends(statement))
         run.disturbed = run.disturbed or loud or self._quiet.writes_elsewhere(statement)
-        run.rebound |= {
-            n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-        }
+        names = self._ctx.within(statement, ast.Name)
+        run.rebound |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
+
+    def _appends(self, statement: ast.stmt) -> set[ast.AST]:
+        """Calls that make a list or a deque longer."""
+        calls = self._ctx.within(statement, ast.Call)
+        return {c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend")}
 
     def _closed(self, run: _Open) -> list[Pack]:
         saved, owner = self._saved(run.copies), self._ctx.scope(run.first).node
@@ -282,12 +271,6 @@ class Packs:
         """Transfers that go for certain if the dtypes that are not known agree with one that is."""
         classes = {self._values.of(copy.tensor).dtype for copy in copies} - {""}
         return len(copies) - max(1, len(classes))
-
-
-def _appends(statement: ast.stmt) -> set[ast.AST]:
-    """Calls that make a list or a deque longer."""
-    calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call))
-    return {c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend")}
 
 
 def hazard(ctx: ModuleContext, place: ast.stmt) -> Text | None:

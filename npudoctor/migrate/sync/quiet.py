@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
-from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.ops import function_op, ops
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -69,10 +69,9 @@ class Quiet:
         head, _, name = path.rpartition(".")
         if head == "numpy":
             return name[:1].islower() and name not in _NUMPY_WRITES
-        where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
-        op = ops(where).get(name) if where else None
+        op = function_op(path)
         random = name.startswith("rand")
-        if where == "functional" and len(node.args) > _IN_PLACE_FROM.get(name, len(node.args)):
+        if head == "torch.nn.functional" and len(node.args) > _IN_PLACE_FROM.get(name, len(node.args)):
             return False
         return path in _BUILTINS or (op is not None and op.storage != "factory" and not random)
 
@@ -92,12 +91,7 @@ class Quiet:
         """Whether `node` is a list or a deque, which only keeps what it is given."""
         if self._ctx.kind(node) is Kind.LIST:
             return True
-        if isinstance(node, ast.Name):
-            made = [b.value if b.kind == "assign" else None for b in self._ctx.bindings(node)]
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self":
-            made = self._values.members(node)
-        else:
-            return False
+        made = self._values.assigned(node)
         names = [self._ctx.called_name(m) if m is not None else None for m in made]
         return bool(names) and all(name == "collections.deque" for name in names)
 
@@ -117,20 +111,19 @@ class Quiet:
 
     def loud(self, statement: ast.stmt, besides: Collection[ast.AST]) -> Iterator[ast.Call]:
         """Calls of `statement` to code that may do anything, those in `besides` aside."""
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and node not in besides and not self.call(node):
-                yield node
+        for call in self._ctx.within(statement, ast.Call):
+            if call not in besides and not self.call(call):
+                yield call
 
     def writes_elsewhere(self, statement: ast.stmt) -> bool:
         """Whether `statement` writes to anything but plain variables and elements of NumPy arrays."""
         if isinstance(statement, ast.AugAssign):
             return True  # in place, if the variable holds a tensor or an array
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-                element = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-                if not (element and self._is_array(node.value)):
-                    return True
-        return False
+        if any(not isinstance(a.ctx, ast.Load) for a in self._ctx.within(statement, ast.Attribute)):
+            return True
+        elements = self._ctx.within(statement, ast.Subscript)
+        written = (e for e in elements if not isinstance(e.ctx, ast.Load))
+        return not all(isinstance(e.ctx, ast.Store) and self._is_array(e.value) for e in written)
 
     def _is_array(self, node: ast.expr) -> bool:
         """An array of its own; one from `.numpy()` may share the memory of a tensor of the host."""

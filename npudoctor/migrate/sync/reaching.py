@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
     from npudoctor.migrate.names import Binding
 
-_BLOCKS = ("body", "orelse", "finalbody")
-
 
 def reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
     """Bindings that can give `name` the value it has here; every binding when that is unclear."""
@@ -28,14 +26,11 @@ def _reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
     if scope is not ctx.scope(name) or any(ctx.scope(b.node) is not scope for b in everything):
         return everything  # a closure, or a nested function that rebinds
     found: list[Binding] = []
-    child: ast.AST = ctx.statement(name)
+    child = ctx.statement(name)
     while True:
-        parent = ctx.parent(child)
-        block = _block(parent, child)
-        if block is None or parent is None:
-            return everything
+        parent, block = ctx.names.parents[child], ctx.block(child)
         before = [b for b in everything if ctx.inside(b.node, parent)]
-        for statement in reversed(block[: block.index(child)]) if before else ():  # type: ignore[arg-type]
+        for statement in reversed(block[: block.index(child)]) if before else ():
             here = [b for b in before if ctx.inside(b.node, statement)]
             found += here
             if any(b.node is statement and b.kind == "assign" for b in here):
@@ -43,14 +38,6 @@ def _reaching(ctx: ModuleContext, name: ast.Name) -> list[Binding]:
         if not isinstance(parent, (ast.If, ast.With)) or _inside_header(ctx, before, parent):
             return everything  # the start of a loop, function or try: anything may come in
         child = parent
-
-
-def _block(parent: ast.AST | None, child: ast.AST) -> list[ast.stmt] | None:
-    for field in _BLOCKS:
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and child in block:
-            return block
-    return None
 
 
 def _inside_header(ctx: ModuleContext, bindings: list[Binding], owner: ast.If | ast.With) -> bool:

@@ -10,7 +10,7 @@ from npudoctor.core.text import Text
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.alias import needs_clone
 from npudoctor.migrate.sync.devices import Devices
-from npudoctor.migrate.sync.forms import ScalarRead, indent_of, scalar_reads
+from npudoctor.migrate.sync.forms import ScalarRead, indent_of, runs_once, scalar_reads
 from npudoctor.migrate.sync.values import Values
 
 if TYPE_CHECKING:
@@ -67,11 +67,14 @@ class Rows:
         """Rows in source order. Reads that another rule moves are not part of any."""
         by_statement: dict[ast.stmt, list[ScalarRead]] = {}
         for node, read in scalar_reads(self._ctx).items():
-            if node in self._taken or read.form != "item" or not self._is_certain(node):
+            if node in self._taken or read.form != "item":
+                continue
+            if not runs_once(self._ctx, node, _CERTAIN, _SIMPLE):
                 continue
             by_statement.setdefault(self._ctx.statement(node), []).append(read)
         found = []
-        for block in self._blocks(by_statement):
+        blocks = {id(block): block for block in map(self._ctx.block, by_statement)}
+        for block in blocks.values():
             runs = (part for run in _runs(block, by_statement) for part in self._by_cell(run))
             found += [self._row(run, by_statement) for run in runs]
         rows = [row for row in found if len(row.reads) > 1]
@@ -86,24 +89,6 @@ class Rows:
             else:
                 parts.append([statement])
         return parts
-
-    def _blocks(self, statements: dict[ast.stmt, list[ScalarRead]]) -> list[list[ast.stmt]]:
-        seen: dict[int, list[ast.stmt]] = {}
-        for statement in statements:
-            parent = self._ctx.parent(statement)
-            for field in ("body", "orelse", "finalbody"):
-                block = getattr(parent, field, None)
-                if isinstance(block, list) and statement in block:
-                    seen[id(block)] = block
-        return list(seen.values())
-
-    def _is_certain(self, node: ast.expr) -> bool:
-        for above in self._ctx.ancestors(node):
-            if isinstance(above, ast.stmt):
-                return isinstance(above, _SIMPLE)
-            if not isinstance(above, _CERTAIN):
-                return False
-        return False
 
     def _row(self, run: list[ast.stmt], reads: dict[ast.stmt, list[ScalarRead]]) -> Row:
         rebound: set[str] = set()

@@ -50,9 +50,7 @@ class Site:
     @property
     def root(self) -> ast.Name:
         """The variable that holds the target, or is it."""
-        node = self.target
-        while isinstance(node, (ast.Attribute, ast.Subscript)):
-            node = node.value
+        node = root_of(self.target)
         assert isinstance(node, ast.Name)
         return node
 
@@ -61,6 +59,13 @@ class Site:
         """`variable`, `attribute` or `entry`."""
         forms = {ast.Attribute: "attribute", ast.Subscript: "entry"}
         return forms.get(type(self.target), "variable")
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What the attributes and entries of `node` are asked of: `x` of `x.a["b"]`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node
 
 
 def sites(ctx: ModuleContext, loops: Loops) -> Iterator[Site]:
@@ -95,7 +100,7 @@ def _reassigned(ctx: ModuleContext, read: ScalarRead, node: ast.expr, statement:
     target, value = statement.targets[0], statement.value
     if not (isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and is_target(target)):
         return None
-    if ast.unparse(target) != ast.unparse(value.left) or not any(n is node for n in ast.walk(value.right)):
+    if ast.unparse(target) != ast.unparse(value.left) or not ctx.inside(node, value.right):
         return None
     kind = ADD if isinstance(value.op, ast.Add) else SUBTRACT
     whole = value.right

@@ -45,14 +45,15 @@ def entry_start(ctx: ModuleContext, before: list[ast.stmt], site: Site) -> Bindi
     scope = ctx.scope(site.root)
     empty = False
     for statement in reversed(before):
-        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
+        mentions = sum(n.id == name for n in ctx.within(statement, ast.Name))
+        if not mentions:
             continue
         made = [b for b in scope.bindings.get(name, ()) if b.node is statement]
         if made:
             whole = len(made) == 1 and isinstance(statement, ast.Assign) and len(statement.targets) == 1
             return made[0] if whole and (empty or _holds(made[0].value, key, site.is_sum)) else None
         stored = _stored(statement, name)
-        if stored is None or _mentions(statement, name) > 1:
+        if stored is None or mentions > 1:
             return None
         if _key(stored) == key:
             if not empty and not starts(statement.value, site.is_sum):  # type: ignore[attr-defined]
@@ -90,10 +91,6 @@ def _key(subscript: ast.Subscript) -> str:
     return str(getattr(subscript.slice, "value", ""))
 
 
-def _mentions(statement: ast.stmt, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
-
-
 def other_entry(ctx: ModuleContext, use: ast.Name, site: Site) -> bool:
     """Whether `use` is another entry of the same dictionary: `stats["other"]`."""
     above = ctx.parent(use)
@@ -129,11 +126,10 @@ def attribute_seen(ctx: ModuleContext, loop: LoopNode, site: Site) -> bool:
     """Whether code that the loop runs may read `self.x`, as far as the names in this module tell."""
     assert isinstance(site.target, ast.Attribute)
     attribute = site.target.attr
-    own = set(map(id, ast.walk(site.statement)))
     readers = {ctx.enclosing_function(site.statement)}
     for node in ctx.nodes(ast.Attribute):
-        if node.attr == attribute and id(node) not in own:
-            if any(above is loop for above in ctx.ancestors(node)):
+        if node.attr == attribute and not ctx.inside(node, site.statement):
+            if ctx.inside(node, loop):
                 return True
             readers.add(ctx.enclosing_function(node))
     for constant in ctx.nodes(ast.Constant):
@@ -165,11 +161,11 @@ def _names_run(ctx: ModuleContext, loop: LoopNode) -> set[str]:
     found: set[str] = set()
     waiting: list[ast.AST] = [loop, *functions.get("", ())]
     while waiting:
-        for node in ast.walk(waiting.pop()):
-            name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-            if isinstance(node, (ast.Name, ast.Attribute)) and name not in found:
-                found.add(name)
-                waiting += functions.get(name, ())
+        part = waiting.pop()
+        names = {n.id for n in ctx.within(part, ast.Name)} | {n.attr for n in ctx.within(part, ast.Attribute)}
+        for name in names - found:
+            found.add(name)
+            waiting += functions.get(name, ())
     return found | {""}
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from npudoctor.migrate.sync.values import Values
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-_INDEX_CALLS = frozenset({"builtins.range", "builtins.enumerate"})
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def analysed(
         if isinstance(node, ast.Constant):
             if type(node.value) not in (int, float):
                 return None
-        elif any(n is read for n in ast.walk(node)):
+        elif ctx.inside(read, node):
             sides = (node.operand,) if isinstance(node, ast.UnaryOp) else (node.left, node.right)  # type: ignore[attr-defined]
             stack += sides
         elif not is_number(ctx, values, node):

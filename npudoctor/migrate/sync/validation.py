@@ -116,12 +116,12 @@ def places(ctx: ModuleContext, loops: Loops) -> list[Place]:
         if named or (loss.name is None and can_name(ctx, loss)):
             found.setdefault(outer, []).append(loss)
     return [
-        Place(loop, _first_of_each(losses)) for loop, losses in found.items() if not checked_after(ctx, loop)
+        Place(loop, _one_per_name(losses)) for loop, losses in found.items() if not checked_after(ctx, loop)
     ]
 
 
-def _first_of_each(losses: list[Loss]) -> tuple[Loss, ...]:
-    """One loss per name; of those without a name the last, which the others lead to."""
+def _one_per_name(losses: list[Loss]) -> tuple[Loss, ...]:
+    """The last loss of each name; of those without a name the last, which the others lead to."""
     kept = {loss.name: loss for loss in losses}
     return tuple(kept.values())
 
@@ -177,13 +177,8 @@ def _update_loop(ctx: ModuleContext, loops: Loops, node: ast.AST) -> LoopNode | 
 
 def checked_after(ctx: ModuleContext, loop: LoopNode) -> bool:
     """Whether one of the statements after `loop` already tests something for finite values."""
-    parent = ctx.parent(loop)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and loop in block:
-            after = block[block.index(loop) + 1 :][:4]
-            return any("isfinite" in ctx.text(s) for s in after)
-    return True  # no block to insert into
+    block = ctx.block(loop)
+    return any("isfinite" in ctx.text(s) for s in block[block.index(loop) + 1 :][:4])
 
 
 def has_own_validation_off(ctx: ModuleContext) -> bool:

@@ -30,7 +30,7 @@ from npudoctor.migrate.sync.algebra import (
     unary,
 )
 from npudoctor.migrate.sync.lookalikes import lookalikes
-from npudoctor.migrate.sync.ops import ops
+from npudoctor.migrate.sync.ops import function_op, ops
 from npudoctor.migrate.sync.reaching import reaching
 
 if TYPE_CHECKING:
@@ -213,8 +213,7 @@ class Values:
             return self._summed(self.of(node.args[0].elt, depth))
         if name == "kl_divergence" and head in ("torch.distributions", "torch.distributions.kl"):
             return Value(tensor=True, dtype="float")
-        where = {"torch": "torch", "torch.nn.functional": "functional"}.get(head)
-        op = ops(where).get(name) if where else None
+        op = function_op(path)
         if op is None or (name == "where" and len(node.args) != 3):
             return UNKNOWN
         if op.dims == "loss":
@@ -298,20 +297,22 @@ class Values:
 
     def loss_module(self, func: ast.expr) -> ast.Call | None:
         """The `nn.XLoss(...)` call that made the module called as `func`, if there is just one."""
-        made: list[ast.expr | None] = []
-        if isinstance(func, ast.Call):
-            made = [func]
-        elif isinstance(func, ast.Name):
-            made = [b.value if b.kind == "assign" else None for b in self._ctx.bindings(func)]
-        elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-            made = self.members(func)
+        made = [func] if isinstance(func, ast.Call) else self.assigned(func)
         if len(made) != 1 or not isinstance(made[0], ast.Call):
             return None
         head, _, name = (self._ctx.qualified_name(made[0].func) or "").rpartition(".")
         known = head in ("torch.nn", "torch.nn.modules.loss") and name in ops("module")
         return made[0] if known else None
 
-    def members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
+    def assigned(self, node: ast.expr) -> list[ast.expr | None]:
+        """Values of a variable or of `self.<name>`, None for one that is not plain; of other forms none."""
+        if isinstance(node, ast.Name):
+            return [b.value if b.kind == "assign" else None for b in self._ctx.bindings(node)]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return self._members(node)
+        return []
+
+    def _members(self, attribute: ast.Attribute) -> list[ast.expr | None]:
         """Values that the class assigns to `self.<name>`; None for one that is not plain."""
         owner = self._ctx.enclosing_class(attribute)
         found: list[ast.expr | None] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
@@ -133,13 +132,6 @@ KINDS = ("float", "half", "int", "int")
 def build(statements: list[str]) -> str:
     inner = textwrap.indent("\n".join([*statements, "env.step(0)"]), "        ")
     return HEAD + "    for step in range(2):\n" + inner + TAIL
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    child = Device()
-    yield child
-    child.close()
 
 
 @settings(max_examples=40 * PROGRAMS, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 
-import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
@@ -164,13 +162,6 @@ def programs(draw: st.DrawFn) -> str:
         epoch_end=at(3, draw(st.sampled_from(EPOCH_END))),
         report=at(2, draw(st.sampled_from(REPORT)) + "\n" + LAST),
     )
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    child = Device()
-    yield child
-    child.close()
 
 
 @settings(max_examples=8 * PROGRAMS, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
