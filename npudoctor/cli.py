@@ -13,7 +13,7 @@ import click
 
 from npudoctor import commands
 from npudoctor.commands.options import Command, Option, language_of, localised_help
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, reason
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import LANGUAGES, Text, default_language
 from npudoctor.session import COLOR_CHOICES
@@ -141,8 +141,7 @@ def _outside(error: Exception, argv: list[str], lang: str) -> str:
     named = (os.path.abspath(word.rsplit("=", 1)[-1]) for word in argv if word)
     if not any(os.path.commonpath([place, path]) in (place, path) for path in named):
         return ""
-    reason = error.strerror or str(error)
-    return _UNUSABLE.render(lang, {"path": error.filename, "reason": reason})
+    return _UNUSABLE.render(lang, {"path": error.filename, "reason": reason(error)})
 
 
 def _say(sentence: str) -> None:

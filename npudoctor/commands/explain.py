@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from npudoctor.commands.options import Command, option, shared_options
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, cannot_read
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import Text
 from npudoctor.core.unit_words import Part
@@ -62,7 +62,6 @@ _PARTS = {
     Part.SAYS: Text("says", "报告"), Part.CAUSE: Text("cause", "原因"), Part.FIX: Text("fix", "修复"),
 }
 _SOURCE = Text("source", "来源")
-_UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
 @click.command("explain", cls=Command, help_text=_HELP, context_settings={"ignore_unknown_options": True})
@@ -89,7 +88,7 @@ def _kind(text: str) -> int:
     try:
         return Path(text).stat().st_mode
     except PermissionError as error:
-        raise UserError(_UNREADABLE, params={"what": text, "reason": error.strerror}) from None
+        raise cannot_read(text, error) from None
     except (OSError, ValueError):
         return 0
 
@@ -110,8 +109,7 @@ def _file(session: Session, name: str, limit: int) -> Report:
             with Path(name).open("rb", buffering=0) as stream:
                 _scan(session, scanner, stream, Path(name).stat().st_size)
     except OSError as error:
-        params = {"what": name, "reason": error.strerror or str(error)}
-        raise UserError(_UNREADABLE, params=params) from None
+        raise cannot_read(name, error) from None
     return present.report(name, scanner, ranked(scanner)[: limit or None])
 
 

@@ -15,6 +15,9 @@ from npudoctor.core.text import Text
 from npudoctor.session import Session
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from npudoctor.core.report import Report
     from npudoctor.profile.model import Trace
 
 _HELP = Text(
@@ -174,11 +177,17 @@ def _show(session: Session, trace: Trace, path: Path | None = None) -> Exit:
         from npudoctor.report.profile_html import page
 
         report.emit_text(session, page(result, lanes(trace), session.lang))
-    else:
-        if session.format == "text" and not session.quiet and session.output is None:
-            from npudoctor.report.profile_text import render
-
-            analysis: Any = result.extra["analysis"]
-            render(analysis, session.console(), session)
+    elif session.json:
         report.emit(session, result)
+    else:
+        report.emit_drawn(session, lambda console: _draw(console, result, session))
     return result.exit_code(strict=True)
+
+
+def _draw(console: Console, result: Report, session: Session) -> None:
+    """The tables of the analysis, then the report."""
+    from npudoctor.report import profile_text, terminal
+
+    analysis: Any = result.extra["analysis"]
+    profile_text.render(analysis, console, session)
+    terminal.render(result, console, session)

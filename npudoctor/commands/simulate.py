@@ -160,24 +160,19 @@ def _write_files(
 
 
 def _emit(session: Session, report: Any, numbers: dict[str, Any], top: int) -> None:
-    from npudoctor.report import emit, emit_text
+    from npudoctor.report import emit, emit_drawn
 
     if session.format == "json":
         emit(session, report)
         return
-    if session.quiet and session.output is None:
-        return
-    import io
-
     from npudoctor.report.terminal import render
     from npudoctor.simulate import text
 
-    buffer = io.StringIO()
-    console = session.console() if session.output is None else session.console(buffer)
-    text.render(numbers, console, session.lang, top)
-    for sentence in text.forecast(numbers["forecast"], session.lang):
-        console.print(sentence)
-    console.print()
-    render(report, console, session)
-    if session.output is not None:
-        emit_text(session, buffer.getvalue())
+    def draw(console: Any) -> None:
+        text.render(numbers, console, session.lang, top)
+        for sentence in text.forecast(numbers["forecast"], session.lang):
+            console.print(sentence)
+        console.print()
+        render(report, console, session)
+
+    emit_drawn(session, draw)
