@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -12,6 +11,7 @@ import click
 from npudoctor.commands.options import Command, option, shared_options
 from npudoctor.core.errors import UserError, cannot_read
 from npudoctor.core.exits import Exit
+from npudoctor.core.streams import standard_input
 from npudoctor.core.text import Text
 from npudoctor.core.unit_words import Part
 from npudoctor.session import Session
@@ -46,7 +46,6 @@ _ABOUT = Text("about", "说明")
 _WHOLE_FILE = Text(
     "what `npudoctor migrate` says about a file as a whole", "`npudoctor migrate` 对整个文件的说明"
 )
-_CLOSED = Text("standard input is closed", "标准输入已关闭")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
 # Packages whose modules are units named after their codes.
 _UNITS = (
@@ -101,10 +100,8 @@ def _file(session: Session, name: str, limit: int) -> Report:
 
     scanner = Scanner(all_symptoms())
     try:
-        if name == "-" and sys.stdin is None:
-            raise UserError(_CLOSED)
         if name == "-":
-            _scan(session, scanner, sys.stdin.buffer, None)
+            _scan(session, scanner, standard_input().buffer, None)
         else:
             with Path(name).open("rb", buffering=0) as stream:
                 _scan(session, scanner, stream, Path(name).stat().st_size)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from npudoctor.core.errors import UserError, first_line, reason
+from npudoctor.core.streams import standard_input
 from npudoctor.core.text import Text
 from npudoctor.machine.host import KINDS, Observation
 from npudoctor.machine.redact import Redactor
@@ -124,7 +125,7 @@ def load(path: Path) -> Bundle:
     """
     try:
         if str(path) == STANDARD:
-            text = sys.stdin.read(SIZE_CAP)
+            text = standard_input().read(SIZE_CAP)
         elif path.stat().st_size > SIZE_CAP:
             raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": "> 64 MiB"})
         else:
