@@ -178,7 +178,7 @@ def test_closed_standard_streams(tmp_path: Path) -> None:
 
 
 def test_a_width_that_is_no_number(run_cli: RunCli) -> None:
-    for width in ("abc", "0", "", "9" * 5000):
+    for width in ("abc", "0", "", "99999"):
         done = run_cli("explain", "507008", env={"COLUMNS": width})
         assert done.returncode == 0, done.stderr
 
