@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _HELP = Text(
     "Why is it slow? Operator time, idle gaps or syncs.\n\n"
-    "TARGET is a Python script to record (with its arguments after it), a Chrome trace (.json, .json.gz) "
-    "or a torch_npu profiler folder. Options of npudoctor go before a script. Exit code 1 means a bottleneck "
-    "was found.",
+    "TARGET is a Python script to record (with its arguments after it), a Chrome trace (.json, .json.gz), "
+    "or what torch_npu's profiler wrote (a folder or a .db). Options of npudoctor go before a script. "
+    "Exit code 1 means a bottleneck was found.",
     "为什么慢？是算子耗时、空闲间隙还是同步？\n\n"
     "TARGET 可以是要记录的 Python 脚本（其后跟脚本参数）、Chrome trace（.json、.json.gz）"
-    "或 torch_npu 的 profiler 目录。npudoctor 的选项须写在脚本之前。退出码 1 表示发现了瓶颈。",
+    "或 torch_npu profiler 的输出（目录或 .db）。npudoctor 的选项须写在脚本之前。退出码 1 表示发现了瓶颈。",
 )
 _READING = Text("reading the trace", "读取 trace")
 _NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")

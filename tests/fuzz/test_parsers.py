@@ -1,7 +1,7 @@
 """Every parser of foreign input survives mangled and random input: no crash, no hang, no lost text.
 
 NPUDOCTOR_FUZZ sets the number of cases per parser (default 40; `.ci/nightly` uses 10,000 for each
-of the ten, 100,000 in all).
+of the eleven, 110,000 in all).
 """
 
 from __future__ import annotations
@@ -172,6 +172,15 @@ def trace_samples() -> list[bytes]:
     ]
 
 
+def database_samples() -> list[bytes]:
+    import tempfile
+
+    from tests.profile.test_database import as_database
+
+    with tempfile.TemporaryDirectory() as folder:
+        return [as_database(Path(folder) / "a.db", page_size=512).read_bytes()]
+
+
 def notebooks() -> list[bytes]:
     return [p.read_bytes() for p in sorted(FIXTURES.rglob("*.ipynb"))[:10]]
 
@@ -195,6 +204,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "yaml": (other_language("yaml"), lambda: samples("cuda_ppo/*.yaml")),
     "requirements": (other_language("requirements"), lambda: samples("cuda_ppo/requirements.txt")),
     "traces": (traces, trace_samples),
+    "databases": (traces, database_samples),
 }
 
 
