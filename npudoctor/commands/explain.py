@@ -59,6 +59,7 @@ _UNITS = (
 )
 _PARTS = {
     Part.SAYS: Text("says", "报告"), Part.CAUSE: Text("cause", "原因"), Part.FIX: Text("fix", "修复"),
+    Part.REASON: Text("not judged", "不作判断"),
 }
 _SOURCE = Text("source", "来源")
 

@@ -33,9 +33,19 @@ def test_help_has_no_english_of_clicks(run_cli: RunCli, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     "words",
     [
-        ("nope",), ("--nope",), ("pair", "--qiet"), ("pair", "--nope"), ("migrate",), ("pair", "--limit"),
-        ("pair", "--limit", "x"), ("pair", "--limit", "-1"), ("pair", "--arch", "x"), ("pair", "--quiet=3"),
-        ("check", "--record", "/"), ("smoke-test", "x"), ("profile", "--nope", "x"),
+        ("nope",),
+        ("--nope",),
+        ("pair", "--qiet"),
+        ("pair", "--nope"),
+        ("migrate",),
+        ("pair", "--limit"),
+        ("pair", "--limit", "x"),
+        ("pair", "--limit", "-1"),
+        ("pair", "--arch", "x"),
+        ("pair", "--quiet=3"),
+        ("check", "--record", "/"),
+        ("smoke-test", "x"),
+        ("profile", "--nope", "x"),
     ],
     ids=" ".join,
 )
