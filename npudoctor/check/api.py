@@ -255,8 +255,7 @@ def seen_hardware(machine: Machine) -> bool:
 
 def chip_nodes(machine: Machine) -> tuple[Node, ...]:
     """The nodes of chips (`/dev/davinci0`, virtual ones too), without the managing nodes."""
-    names = ("/dev/davinci", "/dev/vdavinci")
-    return tuple(n for n in value(machine.nodes, ()) if n.path.startswith(names) and n.path[-1].isdigit())
+    return machine.chip_nodes()
 
 
 def chips(machine: Machine) -> tuple[Chip, ...]:
@@ -272,9 +271,7 @@ def has_npu_software(machine: Machine) -> bool:
 
 def cann_in_use(machine: Machine) -> CannInstall | None:
     """The CANN that programs started here would load; when none is set up, the only one installed."""
-    active = machine.cann.active()
-    installs = value(machine.cann.installs, ())
-    return active or (installs[0] if len(installs) == 1 else None)
+    return machine.cann.in_use()
 
 
 def set_env(install: CannInstall) -> str:

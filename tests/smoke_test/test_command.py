@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import ended
+
 pytest.importorskip("torch")
 pytest.importorskip("gymnasium")
 
@@ -118,19 +120,6 @@ def test_a_simulated_npu_never_passes_for_hardware(run_cli: Any, tmp_path: Path)
     assert result.returncode == 1
     assert report["extra"]["validates_hardware"] is False
     assert "npu-simulated" in [f["slug"] for f in flat(report["findings"])]
-
-
-def ended(pid: int, within_s: float = 10.0) -> bool:
-    """Whether a process is gone, or dead and only waiting for its new parent to take notice."""
-    for _ in range(int(within_s / 0.1)):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def flat(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
