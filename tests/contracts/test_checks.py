@@ -160,5 +160,8 @@ def test_every_check_has_one_overlay_and_a_line_in_the_docs() -> None:
     stems = sorted(p.stem for p in overlays.OVERLAYS.glob("*.toml"))
     assert stems == [f"{c.code}_{c.slug.replace('-', '_')}" for c in all_checks().values()]
     docs = (Path(__file__).resolve().parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
-    for check in all_checks().values():
-        assert f"| {check.code} | {check.slug} |" in docs
+    rows = re.findall(r"^\| NPU\d{3} \|.*$", docs, re.MULTILINE)
+    assert rows == [
+        f"| {c.code} | {c.slug} | {c.title.en} | {', '.join(c.explained_by) or '-'} |"
+        for _, c in sorted(all_checks().items())
+    ]
