@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from inspect import cleandoc
 from types import ModuleType
 
@@ -35,6 +36,21 @@ _ENDS = {
     "REASON": Part.REASON,
 }
 _PIECE = "WORDS"  # fills a parameter of another text
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command says under a code that has no unit module of its own.
+
+    Attributes:
+        slug: the fault, kebab-case.
+        texts: everything that may be said, each with what it is for.
+        sources: addresses.
+    """
+
+    slug: str
+    texts: tuple[tuple[Part, Text], ...]
+    sources: tuple[str, ...] = ()
 
 
 def code_of(module: ModuleType) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from npudoctor.core import children
 from npudoctor.smoke_test import child as smoke
-from tests.support.processes import ended
+from tests.support.processes import gone
 
 
 def start(program: str, *args: object) -> subprocess.Popen[bytes]:
@@ -31,7 +31,7 @@ def test_what_a_child_started_ends_with_it(tmp_path: Path, polite: bool) -> None
     inner = int(child.stdout.readline())
     children.end_session(child, polite=polite, grace_s=0.5)
     children.close_pipes(child)
-    assert ended(inner)
+    assert gone(inner)
     assert child.returncode == -9
 
 

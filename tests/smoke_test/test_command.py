@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import ended
+from tests.support.processes import gone
 
 pytest.importorskip("torch")
 pytest.importorskip("gymnasium")
@@ -142,7 +142,7 @@ def test_ctrl_c_leaves_nobody_behind(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130, said
     assert "Traceback" not in said
-    assert ended(int(pid_file.read_text()))
+    assert gone(int(pid_file.read_text()))
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(run_cli: Any, tmp_path: Path) -> None:

@@ -103,27 +103,19 @@ def test_plain_ascii_terminal(run_cli) -> None:
     assert result.stdout.isascii()
 
 
-def test_closed_pipe_is_silent() -> None:
-    import subprocess
-    import sys
-
-    command = f"{sys.executable} -m npudoctor --help | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("command", ["--help", "pair --limit 0", "check --no-probes"])
+def test_a_reader_that_has_gone_is_no_error(command: str) -> None:
+    """As in `npudoctor ... | head`, when `head` has ended first."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "npudoctor", *command.split()]
+    try:
+        done = subprocess.run(
+            words, stdout=writing, stderr=subprocess.PIPE, cwd=ROOT, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(writing)
     assert done.stderr == ""
-
-
-def test_import_is_light() -> None:
-    """`check` must work where torch is broken: nothing of torch or libcst is imported for it."""
-    import subprocess
-    import sys
-
-    code = (
-        "import sys; import npudoctor.commands.check, npudoctor.check.engine, npudoctor.cli\n"
-        "bad = {'torch', 'torch_npu', 'libcst', 'numpy'} & set(sys.modules)\n"
-        "assert not bad, bad"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
