@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from npudoctor.cli import group
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RunCli
 
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
 
@@ -183,3 +183,29 @@ def test_a_folder_that_is_gone(run_cli, tmp_path: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("npudoctor: the current folder no longer exists")
+
+
+def test_closed_standard_streams(tmp_path: Path) -> None:
+    """A service manager may start a program without them."""
+    for closed, code in ((">&-", {0, 1}), (">&- 2>&-", {0, 1}), ("<&-", {2})):
+        command = f"{sys.executable} -m npudoctor check --replay - {closed}"
+        bundle = (ROOT / "fixtures" / "machines" / "310p-duo-host-ok.json").read_bytes()
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "NPUDOCTOR_NO_STATE": "1"}
+        done = subprocess.run(
+            ["sh", "-c", command], input=bundle, capture_output=True, check=False, cwd=tmp_path, env=env
+        )
+        assert done.returncode in code, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"internal" not in done.stderr
+
+
+def test_a_width_that_is_no_number(run_cli: RunCli) -> None:
+    for width in ("abc", "0", "", "99999"):
+        done = run_cli("explain", "507008", env={"COLUMNS": width})
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_quoted_name_does_not_steer_the_terminal(run_cli: RunCli) -> None:
+    done = run_cli("migrate", "/no\x1b[31mwhere")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from npudoctor.commands.options import Command, option, shared_options
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, cannot_read
 from npudoctor.core.exits import Exit
+from npudoctor.core.streams import standard_input
 from npudoctor.core.text import Text
 from npudoctor.core.unit_words import Part
 from npudoctor.session import Session
@@ -47,7 +47,6 @@ _WHOLE_FILE = Text(
     "what `npudoctor migrate` says about a file as a whole", "`npudoctor migrate` 对整个文件的说明"
 )
 _SAYS = Text("what `npudoctor {command}` says", "`npudoctor {command}` 的报告")
-_CLOSED = Text("standard input is closed", "标准输入已关闭")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
 # Packages whose modules are units named after their codes.
 _UNITS = (
@@ -68,9 +67,9 @@ _SAID = {
 }
 _PARTS = {
     Part.SAYS: Text("says", "报告"), Part.CAUSE: Text("cause", "原因"), Part.FIX: Text("fix", "修复"),
+    Part.REASON: Text("not judged", "不作判断"),
 }
 _SOURCE = Text("source", "来源")
-_UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
 @click.command("explain", cls=Command, help_text=_HELP, context_settings={"ignore_unknown_options": True})
@@ -97,7 +96,7 @@ def _kind(text: str) -> int:
     try:
         return Path(text).stat().st_mode
     except PermissionError as error:
-        raise UserError(_UNREADABLE, params={"what": text, "reason": error.strerror}) from None
+        raise cannot_read(text, error) from None
     except (OSError, ValueError):
         return 0
 
@@ -110,16 +109,13 @@ def _file(session: Session, name: str, limit: int) -> Report:
 
     scanner = Scanner(all_symptoms())
     try:
-        if name == "-" and sys.stdin is None:
-            raise UserError(_CLOSED)
         if name == "-":
-            _scan(session, scanner, sys.stdin.buffer, None)
+            _scan(session, scanner, standard_input().buffer, None)
         else:
             with Path(name).open("rb", buffering=0) as stream:
                 _scan(session, scanner, stream, Path(name).stat().st_size)
     except OSError as error:
-        params = {"what": name, "reason": error.strerror or str(error)}
-        raise UserError(_UNREADABLE, params=params) from None
+        raise cannot_read(name, error) from None
     return present.report(name, scanner, ranked(scanner)[: limit or None])
 
 

@@ -9,6 +9,7 @@ from npudoctor import tables
 from npudoctor.profile.model import Kind
 
 IGNORED = "ignored"
+_CLASS = re.compile(r"[A-Z]\w*")
 PHASES = ("env", "inference", "transfer", "update")
 _KINDS = {
     "device": Kind.DEVICE,
@@ -52,12 +53,24 @@ def kind_of(category: str, process: str, name: str) -> Kind | None:
     elif coarse == "runtime":
         refined = match("runtime_name", name)
     elif coarse == "host_op":
-        refined = "sync" if match("host_op_name", name) == "sync" else None
+        refined = "sync" if match("host_op_name", name) == "sync" else _mark(name)
     elif coarse == "annotation":
         refined = "sync" if match("annotation_name", name) == "sync" else None
     if refined == IGNORED:
         return None
     return _KINDS[refined or coarse]
+
+
+def _mark(name: str) -> str | None:
+    """What a known mark among the operators is: `annotation`, `sync`, or None for an operator.
+
+    torch_npu files record_function ranges and step marks under the category of operators. An operator has
+    a namespace; a bare word with a capital is the class of an `autograd.Function` or a node of the graph.
+    """
+    if "::" in name or _CLASS.fullmatch(name):
+        return None
+    found = match("annotation_name", name)
+    return found if found in (None, "sync") else "annotation"
 
 
 @functools.lru_cache(maxsize=65536)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 _NAMES = {
     "timeline": ("trace_view.json", "msprof_[0-9]*.json", "msprof_slice_*.json"),
+    "database": ("ascend_pytorch_profiler*.db", "msprof_[0-9]*.db"),
     "kernels": ("kernel_details.csv", "op_summary_*.csv"),
     "steps": ("step_trace_time.csv",),
     "operators": ("op_statistic.csv", "op_statistic_*.csv"),

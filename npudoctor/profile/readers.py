@@ -1,4 +1,4 @@
-"""Read traces that exist: Chrome JSON (plain or gzip) and profiler folders of torch_npu and CANN."""
+"""Read traces that exist: Chrome JSON (plain or gzip), databases and folders of torch_npu and CANN."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
-from npudoctor.profile import cells, chrome, classify
+from npudoctor.profile import cells, chrome, classify, database
 from npudoctor.profile.chrome import SIMULATED_MARK, Advance
 from npudoctor.profile.model import Builder, Kind, Trace
 from npudoctor.profile.places import find
@@ -15,15 +15,18 @@ __all__ = ["SIMULATED_MARK", "Advance", "read", "total_bytes"]
 
 _NO_FILE = Text("{path} does not exist", "{path} 不存在")
 _NOT_A_TRACE = Text("{path} is not a Chrome trace: {reason}", "{path} 不是 Chrome trace 文件：{reason}")
+_NOT_A_DATABASE = Text("{path} is not a profiler database: {reason}", "{path} 不是 profiler 数据库：{reason}")
 _EMPTY = Text("{path} holds no timed events", "{path} 中没有带时间的事件")
 _NO_PROFILE = Text(
-    "{path} holds neither trace_view.json nor kernel_details.csv, nor CANN's msprof_*.json and "
-    "op_summary_*.csv",
-    "{path} 中既没有 trace_view.json 与 kernel_details.csv，也没有 CANN 的 msprof_*.json 与 op_summary_*.csv",
+    "{path} holds neither trace_view.json, ascend_pytorch_profiler_*.db nor kernel_details.csv, nor CANN's "
+    "msprof_*.json, msprof_*.db and op_summary_*.csv",
+    "{path} 中既没有 trace_view.json、ascend_pytorch_profiler_*.db 与 kernel_details.csv，"
+    "也没有 CANN 的 msprof_*.json、msprof_*.db 与 op_summary_*.csv",
 )
 _HINT = Text(
-    "give a .json or .json.gz of torch.profiler, a *_ascend_pt folder, or a script to record",
-    "请给出 torch.profiler 的 .json 或 .json.gz、*_ascend_pt 目录，或要记录的脚本",
+    "give a .json or .json.gz of torch.profiler, a .db or a *_ascend_pt folder of torch_npu, or a script "
+    "to record",
+    "请给出 torch.profiler 的 .json 或 .json.gz、torch_npu 的 .db 或 *_ascend_pt 目录，或要记录的脚本",
 )
 _NOTHING = "N/A"  # what the profiler writes where its level does not tell
 
@@ -32,7 +35,7 @@ def read(path: Path, advance: Advance = lambda _: None) -> Trace:
     """Read a trace file or a profiler folder.
 
     Args:
-        path: Chrome trace `.json`/`.json.gz`, or a folder with torch_npu's or CANN's output.
+        path: Chrome trace `.json`/`.json.gz`, or a database or folder of torch_npu or CANN.
         advance: called with the number of bytes read, for a progress bar.
 
     Raises:
@@ -42,22 +45,24 @@ def read(path: Path, advance: Advance = lambda _: None) -> Trace:
         return _read_folder(path, advance)
     if not path.exists():
         raise UserError(_NO_FILE, _HINT, {"path": str(path)})
-    return _read_chrome(path, advance, {})
+    return _read_file(path, advance, {})
 
 
 def total_bytes(path: Path) -> int:
     """Size of what `read` will go through, for the progress bar."""
     if path.is_dir():
-        file = find(path, "timeline") or find(path, "kernels")
+        file = find(path, "timeline") or find(path, "database") or find(path, "kernels")
         return file.stat().st_size if file is not None else 0
     return path.stat().st_size if path.exists() else 0
 
 
-def _read_chrome(path: Path, advance: Advance, cores: dict[str, str]) -> Trace:
+def _read_file(path: Path, advance: Advance, cores: dict[str, str]) -> Trace:
+    stored = database.is_database(path)
     try:
-        trace = chrome.read(path, advance, cores)
+        trace = database.read(path, advance) if stored else chrome.read(path, advance, cores)
     except chrome.NotATrace as error:
-        raise UserError(_NOT_A_TRACE, _HINT, {"path": str(path), "reason": str(error)}) from None
+        sentence = _NOT_A_DATABASE if stored else _NOT_A_TRACE
+        raise UserError(sentence, _HINT, {"path": str(path), "reason": str(error)}) from None
     if not len(trace.columns):
         raise UserError(_EMPTY, _HINT, {"path": str(path)})
     return trace
@@ -68,7 +73,10 @@ def _read_folder(path: Path, advance: Advance) -> Trace:
     kernels = find(path, "kernels")
     view = find(path, "timeline")
     if view is not None:
-        return _read_chrome(view, advance, _cores(kernels) if kernels else {})
+        return _read_file(view, advance, _cores(kernels) if kernels else {})
+    stored = find(path, "database")
+    if stored is not None:
+        return _read_file(stored, advance, {})
     if kernels is None:
         raise UserError(_NO_PROFILE, _HINT, {"path": str(path)})
     return _read_kernels(kernels)

@@ -241,6 +241,15 @@ def trace_samples() -> list[bytes]:
     ]
 
 
+def database_samples() -> list[bytes]:
+    import tempfile
+
+    from tests.profile.test_database import as_database
+
+    with tempfile.TemporaryDirectory() as folder:
+        return [as_database(Path(folder) / "a.db", page_size=512).read_bytes()]
+
+
 def notebooks() -> list[bytes]:
     return [p.read_bytes() for p in sorted(FIXTURES.rglob("*.ipynb"))[:10]]
 
@@ -301,6 +310,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "notebook": (other_language("notebook"), notebooks),
     **{kind: (other_language(kind), functools.partial(idiom_examples, kind)) for kind in OTHER_FILES},
     "traces": (traces, trace_samples),
+    "databases": (traces, database_samples),
     "trace folders": (trace_folders, lambda: [bytes([n, 0, n]) for n in range(len(profile_files()))]),
     "site tables": (site_tables, lambda: [SITE]),
     "settings": (settings_files, lambda: [SETTINGS]),

@@ -174,3 +174,20 @@ def test_words_after_a_trace_are_not_dropped(run_cli) -> None:
     assert "--json" in done.stderr
     assert "before the trace" in done.stderr
     assert run_cli("profile", "--json", PROFILES / "level0").returncode == 1
+
+
+def test_marks_are_found_among_the_operators_of_torch_npu(tmp_path: Path) -> None:
+    events = [
+        traces.host_op(0, 100, "ProfilerStep#1"),
+        traces.host_op(1, 40, "env"),
+        traces.host_op(50, 20, "npudoctor.sync item train.py:21"),
+        traces.host_op(51, 10, "aten::item"),
+        traces.kernel(60, 9, "Mul"),
+        traces.host_op(100, 100, "ProfilerStep#2"),
+    ]
+    path = tmp_path / "trace_view.json"
+    path.write_text(json.dumps(traces.ascend_trace(events)))
+    analysis = analyse(read(path))
+    assert [step.name for step in analysis.steps] == ["ProfilerStep#1", "ProfilerStep#2"]
+    assert analysis.phases["env"] == pytest.approx(40)
+    assert [(s.where.line, s.count) for s in analysis.syncs] == [("train.py:21", 1)]

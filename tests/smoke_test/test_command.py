@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_nobody_behind(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_is_refused_first(run_cli: Any, tmp_path: Path) -> None:
     result = run_cli("smoke-test", "--report", tmp_path / "none" / "x.html", timeout=20)
     assert result.returncode == 2
-    assert "no such folder" in result.stderr
+    assert "No such file or directory" in result.stderr
     assert os.listdir(tmp_path) == []
 
 
