@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Api,
     Change,
@@ -93,6 +94,18 @@ _TOGETHER = Message(
     fix=Text("change both by hand, or leave both", "请手工同时修改两处，或都保持不变"),
     severity=Severity.WARNING,
 )
+_NEEDS_CARD = Message(
+    title=Text("`{path}` needs a card", "`{path}` 需要有加速卡"),
+    cause=Text(
+        "where there is neither an NPU nor a CUDA device it raises, as it did before",
+        "既没有 NPU 也没有 CUDA 设备时会报错，与原代码相同",
+    ),
+    fix=Text(
+        'put it behind `if accelerator_type != "cpu":` if the program shall run there too',
+        '若程序也需在 CPU 上运行，请将其放在 `if accelerator_type != "cpu":` 之后',
+    ),
+    sources=("https://docs.pytorch.org/docs/stable/cuda.html",),
+)
 _GRAPH_NAMES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
 _GRAPH_PARTNERS = frozenset({"Stream", "stream", "current_stream", "set_stream", "default_stream"})
 
@@ -141,7 +154,9 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         inner = module_node(ctx, node)
         if inner is not None:  # behind an alias, the import statement is what changes
             edits = _edits(ctx, node, inner, api)
-            yield change(ctx, node, *edits, message=_message(api.name), path=path, target=api.target)
+            raises = ctx.settings.portable and api.if_left == "loud" and portable.needs_card(ctx, node, inner)
+            message = _NEEDS_CARD if raises else _message(api.name)
+            yield change(ctx, node, *edits, message=message, path=path, target=api.target)
 
 
 def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
@@ -201,10 +216,10 @@ def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: A
         new = ctx.text(inner.value) + api.target[len("torch") :]
         return [Edit(start, ctx.span(node)[1], new)]
     group = f"api{start}"
-    if ctx.settings.portable and not can_pick(ctx):
-        return []
     if ctx.settings.portable:
-        edits = [Edit(start, end, "accelerator_module", group)]
+        if not can_pick(ctx):
+            return []
+        edits = [Edit(start, end, portable.module_text(ctx, node, inner), group)]
     else:
         edits = [Edit(end - len("cuda"), end, "npu", group)]
     call = ctx.parent(node)

@@ -14,7 +14,6 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
-    can_pick,
     change,
 )
 
@@ -62,8 +61,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     start, end = ctx.span(node)
     if not ctx.settings.portable:
         yield change(ctx, node, Edit(end - len("is_cuda"), end, "is_npu"))
-    elif can_pick(ctx):
-        yield change(ctx, node, Edit(start, end, f"({ctx.text(node.value)}.device.type == accelerator_type)"))
+    else:
+        yield change(ctx, node, Edit(start, end, f'({ctx.text(node.value)}.device.type in ("cuda", "npu"))'))
 
 
 RULE = Rule("NPU107", "is-cuda", _MESSAGE, Safety.SAFE, ("is_cuda",), (ast.Attribute,), run)
