@@ -194,9 +194,12 @@ def not_on_cpu(value: str, otherwise: str, quote: str = '"') -> str:
 
 def is_ours(node: ast.AST | None) -> bool:
     """Whether `node` is a ternary that asks the picker: one of the forms above."""
-    if not isinstance(node, ast.IfExp) or not isinstance(node.test, ast.Compare):
-        return False
-    return isinstance(node.test.left, ast.Name) and node.test.left.id == TYPE
+    return isinstance(node, ast.IfExp) and is_question(node.test)
+
+
+def is_question(node: ast.AST) -> bool:
+    """Whether `node` compares the picker's answer with something."""
+    return isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == TYPE
 
 
 def bracketed(ctx: ModuleContext, node: ast.AST, text: str) -> str:

@@ -33,7 +33,8 @@ def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
     """Whether a literal belongs to what portable style wrote: the picker, or a choice that asks it."""
     if style.picker_present(ctx) and style.picks_type(ctx, literal.node):
         return True
-    return portable.is_ours(ctx.parent(literal.node))
+    above = ctx.parent(literal.node)
+    return portable.is_ours(above) or (above is not None and portable.is_question(above))
 
 
 def is_torch_project(ctx: ModuleContext) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -14,6 +15,7 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     edit,
     string_of,
@@ -58,6 +60,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     if isinstance(node, ast.Call):
         if ctx.called_name(node) != "torch.set_default_tensor_type" or not node.args:
             return
+        if portable.is_ours(ctx.parent(node)):
+            return
         value = node.args[0]
         name = string_of(value) or ctx.qualified_name(value) or ""
         if name.startswith("torch.cuda."):
@@ -95,9 +99,15 @@ def _may_be_device_type(ctx: ModuleContext, value: ast.expr) -> bool:
 
 def _default_device(ctx: ModuleContext, node: ast.Call, name: str) -> list[Edit]:
     """The statement form, for float32 only; another type also needs set_default_dtype."""
-    if name != "torch.cuda.FloatTensor" or ctx.settings.portable or not isinstance(node.func, ast.Attribute):
+    if name != "torch.cuda.FloatTensor" or not isinstance(node.func, ast.Attribute):
         return []
-    return [edit(ctx, node, f'{ctx.text(node.func.value)}.set_default_device("npu")')]
+    call = ctx.text(node.func.value) + ".set_default_device"
+    if not ctx.settings.portable:
+        return [edit(ctx, node, f'{call}("npu")')]
+    if not can_pick(ctx) or not isinstance(ctx.parent(node), ast.Expr):
+        return []
+    end = ctx.span(node)[1]
+    return [Edit(end, end, f' if {portable.TYPE} == "cuda" else {call}({portable.TYPE})')]
 
 
 RULE = Rule(
