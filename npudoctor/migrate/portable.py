@@ -103,7 +103,8 @@ def _compared(ctx: ModuleContext, node: ast.expr) -> bool:
         or ctx.called_name(above or node) == "builtins.str"
     ):
         above = ctx.parent(above) if above is not None else None
-    return isinstance(above, ast.Compare)
+    # `assert x.device == torch.device("cuda")` says where x was put, and holds for the CPU as well.
+    return isinstance(above, ast.Compare) and not isinstance(ctx.parent(above), ast.Assert)
 
 
 # -- guards ---------------------------------------------------------------------------------
@@ -202,6 +203,12 @@ def is_question(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == TYPE
 
 
+def quote_for(ctx: ModuleContext, node: ast.AST) -> str:
+    """The quote that new strings at `node` take: before Python 3.12 not that of an f-string around it."""
+    around = [ctx.text(above) for above in ctx.ancestors(node) if isinstance(above, ast.JoinedStr)]
+    return "'" if any('"' in text[: text.find("{")] for text in around) else '"'
+
+
 def bracketed(ctx: ModuleContext, node: ast.AST, text: str) -> str:
     """A ternary as it can stand in the place of `node`."""
     above = ctx.parent(node)
@@ -225,7 +232,7 @@ def module_text(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -
         deeper = indent + ("\t" if "\t" in indent else "    ")
         return f'if {TYPE} != "cpu":{ctx.newline}{deeper}{MODULE}'
     if name.endswith("Tensor") and _makes(ctx, node):
-        return "(" + not_on_cpu(MODULE, torch) + ")"
+        return "(" + not_on_cpu(MODULE, torch, quote_for(ctx, node)) + ")"
     return MODULE
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from npudoctor.migrate import portable
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.portable import MODULE, TYPE, Use
+from npudoctor.migrate.positions import outermost
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -36,14 +37,29 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
         at, stop = literal.start - start, literal.end - start
         twin = portable.choice(text[:at] + "npu" + text[stop:], text, quote)
         return [(start, end, portable.bracketed(ctx, literal.node, twin))] if "\n" not in text else []
+    around = _around_device(ctx, literal, quote) if use is Use.KEEP else []
     if literal.exact:
-        return [(start, end, TYPE)]
+        return [(start, end, TYPE), *around]
     if use is Use.KEEP and "\n" not in text and not _is_part(ctx, literal.node):
         return _kept(ctx, literal, text, quote)
     if literal.fstring:
         return [(literal.start, literal.end, "{" + TYPE + "}")]
     new = _indexed(ctx, literal, text, quote)
-    return [(start, end, new)] if new is not None else []
+    return [(start, end, new), *around] if new is not None else []
+
+
+def _around_device(ctx: ModuleContext, literal: Literal, quote: str) -> list[Replacement]:
+    """`torch.device("cuda", i)`: `torch.device("cpu") if accelerator_type == "cpu" else ` before it."""
+    _, above = outermost(ctx, literal.node)
+    call = ctx.parent(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or ctx.called_name(call) != "torch.device":
+        return []
+    if len(call.args) + len(call.keywords) < 2 and not _is_part(ctx, literal.node):
+        return []
+    start, end = ctx.span(call)
+    before = portable.not_on_cpu("", f"{ctx.text(call.func)}({quote}cpu{quote})", quote)
+    opened, closed = portable.bracketed(ctx, call, "|").partition("|")[::2]
+    return [(start, start, opened + before), *([(end, end, closed)] if closed else [])]
 
 
 def _is_part(ctx: ModuleContext, node: ast.AST) -> bool:
