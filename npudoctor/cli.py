@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 import click
 
 from npudoctor import commands
+from npudoctor.commands import words
 from npudoctor.commands.options import Command, Option, language_of, localised_help
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, reason
 from npudoctor.core.exits import Exit
-from npudoctor.core.text import LANGUAGES, Text, default_language
+from npudoctor.core.text import LANGUAGES, Text, default_language, escaped
 from npudoctor.session import COLOR_CHOICES
 from npudoctor.version import __version__
 
@@ -34,7 +35,7 @@ _NO_FOLDER = Text(
     "the current folder no longer exists; change to another one", "当前目录已不存在；请切换到其他目录"
 )
 _INTERRUPTED = Text("interrupted; nothing was left half-written", "已中断；没有留下写了一半的文件")
-_NOT_COMMANDS = ("options",)
+_NOT_COMMANDS = ("options", "words")
 
 
 class LazyGroup(click.Group):
@@ -52,6 +53,9 @@ class LazyGroup(click.Group):
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return localised_help(super().get_help_option(ctx), ctx)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [words.metavar(piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.help = _HELP.render(language_of(ctx))
@@ -81,6 +85,7 @@ def group(ctx: click.Context, **_: Any) -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Entry point of the console script; never lets a traceback out without --debug."""
     argv = list(sys.argv[1:] if args is None else args)
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a character shows its escape
             stream.reconfigure(errors="backslashreplace")
@@ -95,9 +100,17 @@ def main(args: list[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
+def _open_streams() -> None:
+    """Give a closed standard output or error (`>&-`, some service managers) a place to go: nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def run(argv: list[str]) -> int:
     """Run the command line and return its exit code."""
     lang = _language_in(argv)
+    words.speak(lang)
     try:
         result = group.main(args=argv, prog_name="npudoctor", standalone_mode=False)
         return int(result) if isinstance(result, int) else int(Exit.OK)
@@ -109,7 +122,7 @@ def run(argv: list[str]) -> int:
     except click.exceptions.Exit as error:
         return int(error.exit_code)
     except click.ClickException as error:
-        _say(error.format_message())
+        _say(error.format_message().rstrip("."))  # npudoctor's own sentences end without one
         return int(Exit.USAGE)
     except (KeyboardInterrupt, click.Abort):
         _say(_INTERRUPTED.render(lang))
@@ -141,12 +154,12 @@ def _outside(error: Exception, argv: list[str], lang: str) -> str:
     named = (os.path.abspath(word.rsplit("=", 1)[-1]) for word in argv if word)
     if not any(os.path.commonpath([place, path]) in (place, path) for path in named):
         return ""
-    reason = error.strerror or str(error)
-    return _UNUSABLE.render(lang, {"path": error.filename, "reason": reason})
+    return _UNUSABLE.render(lang, {"path": error.filename, "reason": reason(error)})
 
 
 def _say(sentence: str) -> None:
-    print(f"npudoctor: {sentence}" if not sentence.startswith(" ") else sentence, file=sys.stderr)
+    words = escaped(sentence)  # a file's name or content that is quoted must not steer the terminal
+    print(words if words.startswith(" ") else f"npudoctor: {words}", file=sys.stderr)
 
 
 def _language_in(argv: list[str]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, cannot_read
 from npudoctor.core.text import LANGUAGES, Text
 
 if sys.version_info >= (3, 11):
@@ -99,7 +99,7 @@ def load(start: Path) -> Config:
             raise ValueError(f"larger than {_MAX_BYTES} bytes")
         document = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
-        raise UserError(_UNREADABLE, params={"path": path, "reason": error.strerror or error}) from None
+        raise cannot_read(path, error) from None
     except (ValueError, RecursionError) as error:  # bad UTF-8, bad TOML
         raise UserError(_UNREADABLE, params={"path": path, "reason": error}) from None
     tool = document.get("tool", {})

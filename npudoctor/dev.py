@@ -22,8 +22,11 @@ from pathlib import Path
 from types import ModuleType
 
 import npudoctor
+from npudoctor.commands import explain
 from npudoctor.core.text import Text, catalogue
-from npudoctor.core.unit_words import about
+from npudoctor.core.unit_words import about, bare
+from npudoctor.migrate import problems, result
+from npudoctor.symptoms.rows import Symptom, all_symptoms
 
 ROOT = Path(__file__).resolve().parent.parent
 # package of units -> title of its group
@@ -32,6 +35,7 @@ GROUPS = {
     "npudoctor.migrate.rules": "migrate",
     "npudoctor.migrate.idioms": "migrate: other files",
     "npudoctor.smoke_test.stages": "smoke-test",
+    "npudoctor.simulate.rules": "simulate",
     "npudoctor.profile.bounds": "profile",
     "npudoctor.export.rules": "export",
 }
@@ -40,13 +44,20 @@ _NAME = re.compile(r"npu(\d{3})_(\w+)")
 
 @dataclass(frozen=True)
 class Page:
-    """What is known of one code: its module, and its Markdown page where the unit has one."""
+    """One code: the command that says it, its description in Markdown, and its messages."""
 
     code: str
     slug: str
     group: str
-    module: ModuleType
-    markdown: Path | None
+    body: str
+    texts: tuple[Text, ...]
+
+    def render(self) -> str:
+        """The Markdown of the page: what it is, its examples, its messages in both languages."""
+        parts = [f"# {self.code} {self.slug}", "", f"Command: `npudoctor {self.group.partition(':')[0]}`", ""]
+        parts += [self.body, "", "## Messages", "", "| English | 中文 |", "|---|---|"]
+        parts += [f"| {_cell(text.en)} | {_cell(text.zh)} |" for text in map(bare, self.texts)]
+        return "\n".join(parts) + "\n"
 
 
 def import_everything() -> None:
@@ -57,52 +68,76 @@ def import_everything() -> None:
 
 
 def pages() -> list[Page]:
-    """Every unit of every group, by code."""
-    found = []
+    """Every code, in order: units, what commands say besides, and symptoms."""
+    import_everything()
+    by_module: dict[str, list[Text]] = {}
+    for module, text in catalogue():
+        by_module.setdefault(module, []).append(text)
+    found = [*_units(by_module), *_about_files(), *_said(), *map(_symptom, all_symptoms())]
+    return sorted(found, key=lambda p: p.code)
+
+
+def _units(by_module: dict[str, list[Text]]) -> Iterator[Page]:
     for package_name, group in GROUPS.items():
         package = importlib.import_module(package_name)
         for info in pkgutil.iter_modules(package.__path__):
             match = _NAME.fullmatch(info.name)
             if match:
                 code, slug = f"NPU{match[1]}", match[2].replace("_", "-")
-                markdown = next(iter(sorted((ROOT / "fixtures").glob(f"*/{code}_*.md"))), None)
                 module = importlib.import_module(f"{package_name}.{info.name}")
-                found.append(Page(code, slug, group, module, markdown))
-    return sorted(found, key=lambda p: p.code)
+                texts = tuple(by_module.get(module.__name__, ()))
+                yield Page(code, slug, group, _body(code, module), texts)
 
 
-def render(page: Page, texts: list[Text]) -> str:
-    """The Markdown of one code: what it is, its examples, its messages in both languages."""
-    parts = [f"# {page.code} {page.slug}", "", f"Command: `{page.group}`", ""]
-    if page.markdown is not None:
-        body = page.markdown.read_text(encoding="utf-8").split("\n", 1)
-        parts += [_fences(body[1].strip() if len(body) > 1 else ""), ""]
-    else:
-        parts += [(page.module.__doc__ or "").strip(), "", about(page.module).render("zh"), ""]
-    parts += ["## Messages", "", "| English | 中文 |", "|---|---|"]
-    parts += [f"| {_cell(text.en)} | {_cell(text.zh)} |" for text in texts]
-    return "\n".join(parts) + "\n"
+def _body(code: str, module: ModuleType) -> str:
+    """The page that is also the unit's test, where there is one, else the unit's own description."""
+    markdown = next(iter(sorted((ROOT / "fixtures").glob(f"*/{code}_*.md"))), None)
+    if markdown is None:
+        return "\n".join([(module.__doc__ or "").strip(), "", about(module).render("zh")])
+    return _fences(markdown.read_text(encoding="utf-8").partition("\n")[2].strip())
+
+
+def _about_files() -> Iterator[Page]:
+    """What `migrate` says about whole files."""
+    single = {code: (slug, (message,)) for code, (slug, message) in problems.UNITS.items()}
+    for code, (slug, said) in {**single, **result.PAGES}.items():
+        texts = tuple(text for m in said for text in (m.title, m.cause, m.fix))
+        yield Page(code, slug, "migrate: whole files", "About a file as a whole. 关于整个文件。", texts)
+
+
+def _said() -> Iterator[Page]:
+    """What commands say besides their units."""
+    for command, module in explain._SAID.items():
+        for code, said in importlib.import_module(module).SAID.items():
+            sources = "\n".join(f"Source: <{address}>" for address in said.sources)
+            yield Page(code, said.slug, command, sources, tuple(text for _, text in said.texts))
+
+
+def _symptom(row: Symptom) -> Page:
+    examples = "\n".join(["```text", *row.examples, "```"])
+    sources = "\n".join(f"- <{address}>" for address in row.sources)
+    body = f"{examples}\n\nSources ({row.strength}):\n\n{sources}"
+    texts = (row.title, row.cause, row.fix, *(t for c in row.candidates for t in (c.cause, c.test, c.fix)))
+    return Page(row.code, row.id, f"explain: {row.area}", body, texts)
 
 
 def write_docs(folder: Path) -> int:
     """Write an index and one page per code; returns the number of pages."""
-    import_everything()
-    by_module: dict[str, list[Text]] = {}
-    for module, text in catalogue():
-        by_module.setdefault(module, []).append(text)
+    made = pages()
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("NPU*.md"):
+        old.unlink()
     index = ["# Findings", "", "Generated from the code. Codes are stable and never used again.", ""]
-    group = ""
-    for page in pages():
-        if page.group != group:
-            group = page.group
-            index += ["", f"## {group}", "", "| code | fault | first message |", "|---|---|---|"]
-        texts = by_module.get(page.module.__name__, [])
-        name = f"{page.code}.md"
-        (folder / name).write_text(render(page, texts), encoding="utf-8")
-        index.append(f"| [{page.code}]({name}) | {page.slug} | {_cell(texts[0].en) if texts else ''} |")
+    for group in dict.fromkeys(page.group for page in made):
+        index += ["", f"## {group}", "", "| code | fault | first message | 中文 |", "|---|---|---|---|"]
+        for page in (page for page in made if page.group == group):
+            (folder / f"{page.code}.md").write_text(page.render(), encoding="utf-8")
+            first = bare(page.texts[0])
+            index.append(
+                f"| [{page.code}]({page.code}.md) | {page.slug} | {_cell(first.en)} | {_cell(first.zh)} |"
+            )
     (folder / "index.md").write_text("\n".join(index) + "\n", encoding="utf-8")
-    return len(pages())
+    return len(made)
 
 
 def messages() -> Iterator[dict[str, str]]:

@@ -19,6 +19,7 @@ from npudoctor.core.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
+_WIDTH = 100  # where nothing tells how wide a line may be
 COLOR_CHOICES = ("auto", "always", "never")
 
 
@@ -33,8 +34,6 @@ class Session:
         output: file to write the result to instead of standard output.
         quiet: print nothing but errors; the exit code tells.
         verbose: show passed units and evidence.
-        debug: let tracebacks through.
-        exit_zero: turn exit code 1 into 0.
     """
 
     lang: str = "en"
@@ -43,8 +42,6 @@ class Session:
     output: Path | None = None
     quiet: bool = False
     verbose: bool = False
-    debug: bool = False
-    exit_zero: bool = False
 
     @property
     def json(self) -> bool:
@@ -62,7 +59,8 @@ class Session:
         stream = sys.stdout if stream is None else stream
         use_color = wants_color(self.color, stream, os.environ)
         if width is None and not stream.isatty():
-            width = int(os.environ.get("COLUMNS") or 100)
+            asked = os.environ.get("COLUMNS", "")
+            width = int(asked[:6]) if asked.isdecimal() and asked.strip("0") else _WIDTH
         return SafeConsole(
             file=stream,
             color_system="auto" if use_color else None,

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, reason
 from npudoctor.core.text import Text
 
 DATA = Path(__file__).parent / "data"
@@ -57,7 +57,7 @@ def read(path: Path) -> Table:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise UserError(_UNREADABLE, params={"path": path, "reason": error.strerror or error}) from None
+        raise UserError(_UNREADABLE, params={"path": path, "reason": reason(error)}) from None
     except UnicodeDecodeError:
         raise _error(path, 1, "not UTF-8 text") from None
     match = re.fullmatch(r"# date: (\d{4}-\d{2}-\d{2})", lines[0].strip()) if lines else None

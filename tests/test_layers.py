@@ -18,7 +18,7 @@ FACTS = BASE | {"tables", "machine", "pairing"}
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
     "version": set(),
-    "atomic": set(),
+    "atomic": {"core"},
     "config": BASE,
     "session": BASE | {"report"},
     "tables": BASE,

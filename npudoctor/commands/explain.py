@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from npudoctor.commands.options import Command, option, shared_options
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, cannot_read
 from npudoctor.core.exits import Exit
+from npudoctor.core.streams import standard_input
 from npudoctor.core.text import Text
 from npudoctor.core.unit_words import Part
 from npudoctor.session import Session
@@ -46,7 +46,7 @@ _ABOUT = Text("about", "说明")
 _WHOLE_FILE = Text(
     "what `npudoctor migrate` says about a file as a whole", "`npudoctor migrate` 对整个文件的说明"
 )
-_CLOSED = Text("standard input is closed", "标准输入已关闭")
+_SAYS = Text("what `npudoctor {command}` says", "`npudoctor {command}` 的报告")
 _FOLDER = Text("{what} is a folder; give one log file of it", "{what} 是目录；请给出其中的一个日志文件")
 # Packages whose modules are units named after their codes.
 _UNITS = (
@@ -58,11 +58,18 @@ _UNITS = (
     "npudoctor.smoke_test.stages",
     "npudoctor.export.rules",
 )
+# Commands that say more than their units do, and the modules that hold the words.
+_SAID = {
+    "container": "npudoctor.container.plan",
+    "pair": "npudoctor.pairing.present",
+    "profile": "npudoctor.profile.words",
+    "export": "npudoctor.export.words",
+}
 _PARTS = {
     Part.SAYS: Text("says", "报告"), Part.CAUSE: Text("cause", "原因"), Part.FIX: Text("fix", "修复"),
+    Part.REASON: Text("not judged", "不作判断"),
 }
 _SOURCE = Text("source", "来源")
-_UNREADABLE = Text("cannot read {what}: {reason}", "无法读取 {what}：{reason}")
 
 
 @click.command("explain", cls=Command, help_text=_HELP, context_settings={"ignore_unknown_options": True})
@@ -89,7 +96,7 @@ def _kind(text: str) -> int:
     try:
         return Path(text).stat().st_mode
     except PermissionError as error:
-        raise UserError(_UNREADABLE, params={"what": text, "reason": error.strerror}) from None
+        raise cannot_read(text, error) from None
     except (OSError, ValueError):
         return 0
 
@@ -102,16 +109,13 @@ def _file(session: Session, name: str, limit: int) -> Report:
 
     scanner = Scanner(all_symptoms())
     try:
-        if name == "-" and sys.stdin is None:
-            raise UserError(_CLOSED)
         if name == "-":
-            _scan(session, scanner, sys.stdin.buffer, None)
+            _scan(session, scanner, standard_input().buffer, None)
         else:
             with Path(name).open("rb", buffering=0) as stream:
                 _scan(session, scanner, stream, Path(name).stat().st_size)
     except OSError as error:
-        params = {"what": name, "reason": error.strerror or str(error)}
-        raise UserError(_UNREADABLE, params=params) from None
+        raise cannot_read(name, error) from None
     return present.report(name, scanner, ranked(scanner)[: limit or None])
 
 
@@ -175,7 +179,29 @@ def _unit_page(text: str) -> Report | None:
                 unit = import_module(f"{package}.{module.name}")
                 return Report("explain", _UNIT, {"code": text.upper()}, blocks=(_unit_block(unit),),
                               extra={"what": text, "unit": unit.__name__})
-    return _file_page(text)
+    return _file_page(text) or _said_page(text)
+
+
+def _said_page(text: str) -> Report | None:
+    """The page of a code that a command says without a unit of its own."""
+    from importlib import import_module
+
+    from npudoctor.core import unit_words
+    from npudoctor.core.blocks import Answer
+    from npudoctor.core.report import Report
+    from npudoctor.core.text import filled, verbatim
+
+    code = text.upper()
+    for command, name in _SAID.items():
+        said = import_module(name).SAID.get(code)
+        if said is not None:
+            lines = [(_ABOUT, filled(_SAYS, {"command": command}))]
+            lines += [(_PARTS[part], unit_words.bare(words)) for part, words in said.texts]
+            lines += [(_SOURCE, verbatim(source)) for source in said.sources]
+            answer = Answer(verbatim(f"{code}  {said.slug}"), tuple(lines))
+            return Report("explain", _UNIT, {"code": code}, blocks=(answer,),
+                          extra={"what": text, "unit": said.slug})
+    return None
 
 
 def _file_page(text: str) -> Report | None:

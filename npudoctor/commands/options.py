@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
+from npudoctor.commands import words
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import LANGUAGES, Text, default_language
 from npudoctor.session import COLOR_CHOICES, Session
@@ -45,19 +46,38 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return localised_help(super().get_help_option(ctx), ctx)
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [words.metavar(piece) for piece in super().collect_usage_pieces(ctx)]
+
     def _localise(self, ctx: click.Context | None) -> None:
         if self.help_text is not None:
             self.help = self.help_text.render(language_of(ctx))
 
 
+class ProgramCommand(Command):
+    """A command whose options end where someone's program begins: what follows is the program's own."""
+
+    def program_at(self, args: list[str]) -> int:
+        """Where in `args` the first word stands that is neither an option nor an option's value."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        valued = {name for option in options if not option.is_flag for name in option.opts}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            place += 2 if args[place] in valued else 1
+        return place
+
+
 def language_of(ctx: click.Context | None) -> str:
-    """The language chosen with --lang on the command or above it, else the locale's."""
+    """The language chosen with --lang on the command or above it, else the process's.
+
+    An option that ends the parsing (--help) comes here before a --lang behind it was parsed.
+    """
     while ctx is not None:
         lang = ctx.params.get("lang")
         if lang:
             return str(lang)
         ctx = ctx.parent
-    return default_language()
+    return words.spoken() or default_language()
 
 
 _SHOW_HELP = Text("Show this message and exit.", "显示此帮助并退出。")
@@ -84,10 +104,12 @@ _SHARED = (
         "--color", type=click.Choice(COLOR_CHOICES), default=None,
         help=Text("Colour; NO_COLOR and FORCE_COLOR are honoured.", "颜色；遵循 NO_COLOR 与 FORCE_COLOR。"),
     ),
-    option(
-        "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), default=None,
-        help=Text("Write the result to this file.", "将结果写入该文件。"),
-    ),
+)
+_OUTPUT = option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), default=None,
+    help=Text("Write the result to this file.", "将结果写入该文件。"),
+)
+_SWITCHES = (
     option("--quiet", "-q", is_flag=True,
            help=Text("Print nothing; the exit code tells.", "不输出内容，仅以退出码表示结果。")),
     option("--verbose", "-v", is_flag=True,
@@ -107,45 +129,43 @@ def shared_options(
     The command returns an `Exit` (or None for OK); `--exit-zero` maps FINDINGS to OK.
     A command whose own `--output` means something else passes `output=False`.
     """
+    added = (
+        option("--format", "format_", type=click.Choice(formats), default="text",
+               help=Text("Form of the result.", "结果的形式。")),
+        option("--json", "as_json", is_flag=True,
+               help=Text("Same as --format json.", "等同于 --format json。")),
+        *_SHARED, *((_OUTPUT,) if output else ()), *_SWITCHES,
+    )
 
     def decorate(function: Callable[..., Exit | None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def wrapper(
-            *args: Any, lang: str | None, color: str | None, quiet: bool, verbose: bool,
-            debug: bool, exit_zero: bool, format_: str, as_json: bool, **kwargs: Any,
-        ) -> None:
-            ctx = click.get_current_context()
-            above = ctx.find_root().params
-            session = Session(
-                lang=lang or language_of(ctx.parent),
-                color=color or above.get("color") or "auto",
-                format="json" if as_json else format_,
-                output=kwargs.pop("output", None) if output else None,
-                quiet=quiet,
-                verbose=verbose,
-                debug=debug or bool(above.get("debug")),
-                exit_zero=exit_zero,
-            )
-            ctx.obj = session
-            code = function(session, *args, **kwargs)
-            code = Exit.OK if code is None else code
-            if code is Exit.FINDINGS and exit_zero:
-                code = Exit.OK
-            ctx.exit(int(code))
-
-        decorated: Any = wrapper
-        for add in reversed(_SHARED):
-            if not output and "--output" in _names_of(add):
-                continue
+        decorated: Any = _with_session(function, takes_output=output)
+        for add in reversed(added):
             decorated = add(decorated)
-        decorated = option("--json", "as_json", is_flag=True,
-                           help=Text("Same as --format json.", "等同于 --format json。"))(decorated)
-        return option("--format", "format_", type=click.Choice(formats), default="text",
-                      help=Text("Form of the result.", "结果的形式。"))(decorated)
+        return cast("Callable[..., None]", decorated)
 
     return decorate
 
 
-def _names_of(add: Callable[[Any], Any]) -> tuple[str, ...]:
-    probe = add(lambda: None)
-    return tuple(probe.__click_params__[0].opts)
+def _with_session(function: Callable[..., Exit | None], *, takes_output: bool) -> Callable[..., None]:
+    """`function` called with a `Session` made of the shared options; its exit code ends the command."""
+
+    @functools.wraps(function)
+    def wrapper(
+        *args: Any, lang: str | None, color: str | None, quiet: bool, verbose: bool,
+        debug: bool, exit_zero: bool, format_: str, as_json: bool, **kwargs: Any,
+    ) -> None:
+        ctx = click.get_current_context()
+        above = ctx.find_root().params
+        session = Session(
+            lang=lang or language_of(ctx.parent),
+            color=color or above.get("color") or "auto",
+            format="json" if as_json else format_,
+            output=kwargs.pop("output", None) if takes_output else None,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        code = function(session, *args, **kwargs)
+        code = Exit.OK if code is None else code
+        ctx.exit(int(Exit.OK if code is Exit.FINDINGS and exit_zero else code))
+
+    return wrapper

@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.commands.options import ProgramCommand, option, shared_options
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import Text
 from npudoctor.session import Session
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from npudoctor.core.report import Report
     from npudoctor.profile.model import Trace
 
 _HELP = Text(
     "Why is it slow? Operator time, idle gaps or syncs.\n\n"
     "TARGET is a Python script to record (with its arguments after it), a Chrome trace (.json, .json.gz), "
-    "or what torch_npu's profiler wrote (a folder or a .db). Options of npudoctor go before it. Exit code 1 "
-    "means a bottleneck was found.",
+    "or what torch_npu's profiler wrote (a folder or a .db). Options of npudoctor go before a script. "
+    "Exit code 1 means a bottleneck was found.",
     "为什么慢？是算子耗时、空闲间隙还是同步？\n\n"
     "TARGET 可以是要记录的 Python 脚本（其后跟脚本参数）、Chrome trace（.json、.json.gz）"
-    "或 torch_npu profiler 的输出（目录或 .db）。npudoctor 的选项写在其前面。退出码 1 表示发现了瓶颈。",
+    "或 torch_npu profiler 的输出（目录或 .db）。npudoctor 的选项须写在脚本之前。退出码 1 表示发现了瓶颈。",
 )
 _READING = Text("reading the trace", "读取 trace")
 _NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")
@@ -34,19 +37,25 @@ _TRACE_ALONE = Text(
     "a trace takes no arguments, and there is {args} after {target}",
     "trace 不接受参数，但 {target} 之后有 {args}",
 )
-_BEFORE = Text(
-    "options of npudoctor go before the trace; two traces need --compare",
-    "npudoctor 的选项应写在 trace 之前；比较两个 trace 请用 --compare",
-)
+_COMPARE = Text("two traces need --compare", "比较两个 trace 请用 --compare")
 _NO_TARGET = Text("profile needs a script or a trace", "profile 需要一个脚本或 trace")
 
 
-@click.command(
-    "profile",
-    cls=Command,
-    help_text=_HELP,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
+def _is_program(target: str, module: bool) -> bool:
+    """Whether the target is to be recorded; everything else is a trace to be read."""
+    return module or target.endswith(".py")
+
+
+class Profile(ProgramCommand):
+    """Arguments behind a script are the script's own; behind a trace, options are npudoctor's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = self.program_at(args)
+        ctx.allow_interspersed_args = place == len(args) or not _is_program(args[place], "-m" in args[:place])
+        return super().parse_args(ctx, args)
+
+
+@click.command("profile", cls=Profile, help_text=_HELP)
 @click.argument("target", required=False)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @option(
@@ -107,9 +116,9 @@ def COMMAND(
         if len(args) != 1:
             raise UserError(_TWO)
         return _compare(session, Path(target), Path(args[0]))
-    if not module and not target.endswith(".py"):
+    if not _is_program(target, module):
         if args:
-            raise UserError(_TRACE_ALONE, _BEFORE, {"target": target, "args": " ".join(args)})
+            raise UserError(_TRACE_ALONE, _COMPARE, {"target": target, "args": " ".join(args)})
         return _show(session, _read(session, Path(target)), Path(target))
     with tempfile.TemporaryDirectory(prefix="npudoctor-") as folder:
         from npudoctor.profile.record import record
@@ -174,11 +183,17 @@ def _show(session: Session, trace: Trace, path: Path | None = None) -> Exit:
         from npudoctor.report.profile_html import page
 
         report.emit_text(session, page(result, lanes(trace), session.lang))
-    else:
-        if session.format == "text" and not session.quiet and session.output is None:
-            from npudoctor.report.profile_text import render
-
-            analysis: Any = result.extra["analysis"]
-            render(analysis, session.console(), session)
+    elif session.json:
         report.emit(session, result)
+    else:
+        report.emit_drawn(session, lambda console: _draw(console, result, session))
     return result.exit_code(strict=True)
+
+
+def _draw(console: Console, result: Report, session: Session) -> None:
+    """The tables of the analysis, then the report."""
+    from npudoctor.report import profile_text, terminal
+
+    analysis: Any = result.extra["analysis"]
+    profile_text.render(analysis, console, session)
+    terminal.render(result, console, session)

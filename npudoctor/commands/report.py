@@ -59,12 +59,6 @@ def COMMAND(session: Session, target: Path) -> Exit:
         text = page(known, session.lang)
     except ImportError:
         raise UserError(_JINJA, _INSTALL) from None
-    try:
-        atomic.write_text(target, text)
-    except OSError as error:
-        raise UserError(
-            Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}"),
-            params={"path": str(target), "reason": error.strerror or str(error)},
-        ) from None
+    atomic.write_output(target, text)
     session.note(_WROTE, {"path": str(target)})
     return Exit.OK

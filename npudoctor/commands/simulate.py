@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from npudoctor.commands.options import Command, option, shared_options
+from npudoctor.commands.options import ProgramCommand, option, shared_options
 from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.streams import stdout_aside
@@ -38,19 +38,15 @@ _NOTHING = Text("give a script, or -m and a module name", "请给出脚本，或
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-class Runner(Command):
-    """A command whose options end where the program begins, as with `python -m module options`."""
+class Runner(ProgramCommand):
+    """What follows `-m MODULE` belongs to the module, as with `python -m`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        valued = {name for param in self.params if isinstance(param, click.Option) and not param.is_flag
-                  for name in param.opts}
-        place = 0
-        while place < len(args) and args[place].startswith("-") and args[place] != "--":
-            if args[place] == "-m":
-                rest = args[place + 2 :]
-                args = [*args[: place + 2], *([] if rest[:1] == ["--"] else ["--"]), *rest]
-                break
-            place += 2 if args[place] in valued else 1
+        options = args[: self.program_at(args)]
+        if "-m" in options:
+            end = options.index("-m") + 2
+            rest = args[end:]
+            args = [*args[:end], *([] if rest[:1] == ["--"] else ["--"]), *rest]
         return super().parse_args(ctx, args)
 
 
@@ -160,24 +156,19 @@ def _write_files(
 
 
 def _emit(session: Session, report: Any, numbers: dict[str, Any], top: int) -> None:
-    from npudoctor.report import emit, emit_text
+    from npudoctor.report import emit, emit_drawn
 
     if session.format == "json":
         emit(session, report)
         return
-    if session.quiet and session.output is None:
-        return
-    import io
-
     from npudoctor.report.terminal import render
     from npudoctor.simulate import text
 
-    buffer = io.StringIO()
-    console = session.console() if session.output is None else session.console(buffer)
-    text.render(numbers, console, session.lang, top)
-    for sentence in text.forecast(numbers["forecast"], session.lang):
-        console.print(sentence)
-    console.print()
-    render(report, console, session)
-    if session.output is not None:
-        emit_text(session, buffer.getvalue())
+    def draw(console: Any) -> None:
+        text.render(numbers, console, session.lang, top)
+        for sentence in text.forecast(numbers["forecast"], session.lang):
+            console.print(sentence)
+        console.print()
+        render(report, console, session)
+
+    emit_drawn(session, draw)

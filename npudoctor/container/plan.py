@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
 from npudoctor.core.text import Text
+from npudoctor.core.unit_words import Part, Said
 from npudoctor.machine.facts import Denied, Known, Leaf, Machine, Node, Unknown, value
 from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.table import Tables
@@ -60,6 +61,32 @@ _CONFIGURE = Text(
 _REINSTALL = Text(
     "it comes with the driver package: install that completely", "它随驱动包提供：请完整安装驱动"
 )
+
+#: Code -> everything that may be said under it.
+SAID = {
+    "NPU096": Said(
+        "inside-a-container",
+        ((Part.SAYS, _INSIDE), (Part.CAUSE, _INSIDE_WHY), (Part.FIX, _ON_HOST)),
+        (SOURCE,),
+    ),
+    "NPU097": Said(
+        "nothing-to-map",
+        ((Part.SAYS, _NO_CHIPS), (Part.CAUSE, _NO_CHIPS_WHY), (Part.FIX, _CHECK)),
+        (SOURCE,),
+    ),
+    "NPU098": Said(
+        "chip-not-here", ((Part.SAYS, _ASKED), (Part.CAUSE, _ASKED_WHY), (Part.FIX, _CHOOSE)), (SOURCE,)
+    ),
+    "NPU099": Said(
+        "mount-source-missing",
+        (
+            *((Part.SAYS, text) for text in (_MISSING, _REFUSED, _UNSEEN)),
+            *((Part.CAUSE, text) for text in _WHY.values()),
+            *((Part.FIX, text) for text in (_REINSTALL, _CONFIGURE, _AS_ROOT, _LOOK)),
+        ),
+        (SOURCE,),
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from npudoctor.atomic import write_bytes
-from npudoctor.core.errors import UserError
+from npudoctor.atomic import output
+from npudoctor.core.errors import UserError, first_line
 from npudoctor.core.text import Text
 from npudoctor.export.source import Source
 
@@ -28,7 +28,6 @@ _FAILED_HINT = Text(
     "branches on tensor values and Python side effects cannot be exported; --exporter legacy traces instead",
     "无法导出依赖张量取值的分支与 Python 副作用；可用 --exporter legacy 改为跟踪",
 )
-_CANNOT = Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}")
 
 
 def require_packages() -> None:
@@ -63,14 +62,12 @@ def to_onnx(source: Source, path: Path, *, batch: int, dynamic: bool, opset: int
             with _quiet():
                 _export(source, inputs, made, dynamic, opset, exporter)
         except Exception as error:  # exporters raise many kinds, from deep inside
-            reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise UserError(_FAILED, _FAILED_HINT, {"label": source.label, "reason": reason[:300]}) from error
+            params = {"label": source.label, "reason": first_line(error)[:300]}
+            raise UserError(_FAILED, _FAILED_HINT, params) from error
         if exporter == "dynamo":
             _mend(made)
-        try:
-            write_bytes(path, made.read_bytes())
-        except OSError as error:
-            raise UserError(_CANNOT, params={"path": path, "reason": error.strerror or error}) from None
+        with output(path) as stream:
+            stream.write(made.read_bytes())
     return exporter
 
 

@@ -9,31 +9,11 @@ from pathlib import Path
 from npudoctor.core.errors import first_line
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.streams import stdout_aside
-from npudoctor.core.text import Text
 from npudoctor.export import atc, om, verify
+from npudoctor.export import words as said
 from npudoctor.export.source import Source
 
-_ATC_FAILED = Text("atc ended with status {status}", "atc 以状态 {status} 结束")
-_ATC_CAUSE = Text("its last line: {last}", "其最后一行：{last}")
-_ATC_FIX = Text("read its log with explain", "用 explain 解读其日志")
-_DIFFERS = Text(
-    "the OM is {relative:.1e} off the ONNX file ({what})", "OM 与 ONNX 文件相差 {relative:.1e}（{what}）"
-)
-_DIFFERS_CAUSE = Text(
-    "{limit:.0e} is allowed, because ATC picks float16 wherever an operator has it. More than that is a "
-    "value too large or too small for float16, or an operator that ATC reads differently",
-    "允许 {limit:.0e}，因为只要算子支持，ATC 就会选用 float16。超出该值说明有数值超出 float16 的表示范围，"
-    "或 ATC 对某个算子的解释不同",
-)
-_DIFFERS_FIX = Text("convert again with the types of the ONNX file", "按 ONNX 文件中的数据类型重新转换")
 _PRECISION = "--precision_mode_v2=origin"
-_PRECISION_SOURCE = "https://www.hiascend.com/document/detail/zh/canncommercial/latest/devaids/atctool/atlasatcparam_16_0068.html"
-_NOT_RUN = Text("the OM cannot be run: {reason}", "无法运行 OM：{reason}")
-_NOT_RUN_CAUSE = Text(
-    "atc made the file, but the ACL runtime does not load or run it on this machine",
-    "atc 已生成文件，但本机的 ACL 运行时无法加载或运行它",
-)
-_NOT_RUN_FIX = Text("find out what the environment lacks", "查明环境缺少什么")
 
 
 @dataclass(frozen=True)
@@ -78,10 +58,10 @@ def _failed(conversion: atc.Conversion, path: Path) -> Finding:
         "NPU602",
         "atc-failed",
         Severity.ERROR,
-        _ATC_FAILED,
-        _ATC_CAUSE,
+        said.ATC_FAILED,
+        said.ATC_CAUSE,
         params={"status": conversion.code, "last": conversion.log[-1] if conversion.log else "-"},
-        fixes=(Fix(_ATC_FIX, (f"npudoctor explain {log}",)),),
+        fixes=(Fix(said.ATC_FIX, (f"npudoctor explain {log}",)),),
     )
 
 
@@ -92,15 +72,15 @@ def _differences(comparisons: tuple[verify.Comparison, ...], words: list[str]) -
                 "NPU603",
                 "om-differs",
                 Severity.ERROR,
-                _DIFFERS,
-                _DIFFERS_CAUSE,
+                said.OM_DIFFERS,
+                said.OM_DIFFERS_CAUSE,
                 params={
                     "what": comparison.kind,
                     "relative": comparison.relative,
                     "limit": comparison.limit,
                 },
-                fixes=(Fix(_DIFFERS_FIX, (atc.line([*words, _PRECISION]),)),),
-                sources=(_PRECISION_SOURCE,),
+                fixes=(Fix(said.OM_DIFFERS_FIX, (atc.line([*words, _PRECISION]),)),),
+                sources=(said.PRECISION_SOURCE,),
             )
 
 
@@ -110,9 +90,9 @@ def _not_run(error: Exception, path: Path) -> Finding:
         "NPU604",
         "om-not-run",
         Severity.ERROR,
-        _NOT_RUN,
-        _NOT_RUN_CAUSE,
+        said.NOT_RUN,
+        said.NOT_RUN_CAUSE,
         params={"reason": reason},
         evidence=(Evidence(str(path), f"{type(error).__name__}: {reason}"),),
-        fixes=(Fix(_NOT_RUN_FIX, ("npudoctor check",)),),
+        fixes=(Fix(said.NOT_RUN_FIX, ("npudoctor check",)),),
     )

@@ -10,33 +10,11 @@ from npudoctor import tables
 from npudoctor.core.blocks import Answer, Block
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.report import Report, Unit
-from npudoctor.core.text import Text, filled, verbatim
+from npudoctor.core.text import filled, verbatim
 from npudoctor.export import atc, bench, convert, loop, om_check, present, source, verify
+from npudoctor.export import words as said
 from npudoctor.export.graph import Graph, read
 from npudoctor.export.rule import all_rules
-
-_DIFFERS = Text(
-    "{what}: the exported model is {relative:.1e} off torch", "{what}：导出模型与 torch 相差 {relative:.1e}"
-)
-_DIFFERS_CAUSE = Text(
-    "rounding explains 1e-6; {limit:.0e} is allowed. The graph does not compute what the module computes: "
-    "a branch that "
-    "was traced away, a constant taken from the example input, or an operator that the runtime reads "
-    "differently",
-    "舍入误差约为 1e-6，允许 {limit:.0e}。计算图与模型不一致：某个分支在跟踪时丢失、示例输入中的值被固化，"
-    "或运行时对某算子的解释不同",
-)
-_DIFFERS_FIX = Text("export with the other exporter and compare again", "换用另一种导出器后再比较")
-_OUTCOMES = Text(
-    "{changed} of {episodes} episodes end otherwise than with torch",
-    "{episodes} 个回合中有 {changed} 个的结局与 torch 不同",
-)
-_OUTCOMES_CAUSE = Text(
-    "each action equals torch's, yet the last bit of its own observations changes only {own} of torch's "
-    "episodes. Look at the seeds of these episodes before the policy is trusted",
-    "每个动作都与 torch 一致，但仅改变观测的最后一位时，torch 自身只有 {own} 个回合的结局改变。"
-    "在信任该策略之前，请检查这些回合的种子",
-)
 
 
 @dataclass(frozen=True)
@@ -131,19 +109,19 @@ def _differences(
                 "NPU601",
                 "onnx-differs",
                 Severity.ERROR,
-                _DIFFERS,
-                _DIFFERS_CAUSE,
+                said.ONNX_DIFFERS,
+                said.ONNX_DIFFERS_CAUSE,
                 params={"what": what, "relative": relative, "limit": limit},
                 evidence=(Evidence(str(options.output), f"{relative:.2e}"),),
-                fixes=(Fix(_DIFFERS_FIX, (f"npudoctor export ... --exporter {other}",)),),
+                fixes=(Fix(said.ONNX_DIFFERS_FIX, (f"npudoctor export ... --exporter {other}",)),),
             )
     if closed is not None and closed.changed > closed.allowed:
         yield Finding(
             "NPU605",
             "closed-loop-differs",
             Severity.WARNING,
-            _OUTCOMES,
-            _OUTCOMES_CAUSE,
+            said.OUTCOMES,
+            said.OUTCOMES_CAUSE,
             params={"changed": closed.changed, "episodes": closed.episodes, "own": closed.own_changed},
         )
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, first_line, reason
+from npudoctor.core.streams import standard_input
 from npudoctor.core.text import Text
 from npudoctor.machine.host import KINDS, Observation
 from npudoctor.machine.redact import Redactor
@@ -34,7 +35,6 @@ _NEWER = Text(
 )
 _HINT = Text("make one with: npudoctor check --record FILE", "用 npudoctor check --record FILE 生成")
 _UPDATE = Text("update npudoctor", "请升级 npudoctor")
-_UNWRITABLE = Text("cannot write the bundle {path}: {reason}", "无法写入录制文件 {path}：{reason}")
 
 
 @dataclass(frozen=True)
@@ -125,17 +125,16 @@ def load(path: Path) -> Bundle:
     """
     try:
         if str(path) == STANDARD:
-            text = sys.stdin.read(SIZE_CAP)
+            text = standard_input().read(SIZE_CAP)
         elif path.stat().st_size > SIZE_CAP:
             raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": "> 64 MiB"})
         else:
             text = path.read_text(encoding="utf-8")
         return from_json(json.loads(text), str(path))
     except OSError as error:
-        raise UserError(_UNREADABLE, None, {"path": str(path), "reason": error.strerror or error}) from None
+        raise UserError(_UNREADABLE, None, {"path": str(path), "reason": reason(error)}) from None
     except (ValueError, RecursionError) as error:
-        reason = str(error) or type(error).__name__
-        raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": reason}) from None
+        raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": first_line(error)}) from None
 
 
 def save(path: Path, bundle: Bundle, redactor: Redactor) -> None:
@@ -144,17 +143,14 @@ def save(path: Path, bundle: Bundle, redactor: Redactor) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    from npudoctor.atomic import write_text
+    from npudoctor.atomic import write_output
 
     data = redactor.data(to_json(bundle))
     if str(path) == STANDARD:
         json.dump(data, sys.stdout, indent=1, sort_keys=True)
         sys.stdout.write("\n")
         return
-    try:
-        write_text(path, json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
-    except OSError as error:
-        raise UserError(_UNWRITABLE, None, {"path": str(path), "reason": error.strerror or error}) from None
+    write_output(path, json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def _pack(seen: Observation) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from npudoctor.core.blocks import Answer
 from npudoctor.core.finding import Finding, Fix, Severity
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text, filled, verbatim
+from npudoctor.core.unit_words import Part, Said
 from npudoctor.pairing.install import RELEASES, images, pip_commands
 from npudoctor.pairing.solve import Candidate, Change, Query, Solution, candidates
 from npudoctor.pairing.table import DriverRelation, Known, Relation, Tables, Unknown
@@ -88,6 +89,24 @@ _ADD_ROW = Text(
     "add the version in a table of your own and pass it with --table, or choose a known one",
     "在自己的数据表中补充该版本并用 --table 传入，或改用已知版本",
 )
+
+#: Code -> everything that may be said under it.
+SAID = {
+    "NPU801": Said("no-set-fits", (
+        *((Part.SAYS, text) for text in (_CONFLICT, _NO_BUILD, _NO_OPERATORS)),
+        *((Part.CAUSE, text) for text in (_BECAUSE, _NO_BUILD_CAUSE, _NO_OPERATORS_CAUSE)),
+        *((Part.FIX, text) for text in (_CHANGE, _CHANGE_DRIVER)),
+    )),
+    "NPU802": Said(
+        "compatible-not-paired", ((Part.SAYS, _ONLY), (Part.CAUSE, _ONLY_CAUSE), (Part.FIX, _KEEP))
+    ),
+    "NPU803": Said(
+        "version-unknown", ((Part.SAYS, _NOT_KNOWN), (Part.CAUSE, _NOT_KNOWN_CAUSE), (Part.FIX, _ADD_ROW))
+    ),
+    "NPU804": Said(
+        "cann-undocumented", ((Part.SAYS, _SILENT), (Part.CAUSE, _SILENT_CAUSE), (Part.FIX, _CHANGE))
+    ),
+}
 
 _FOUNDATION = Text("basis", "依据")
 _PYTHON = verbatim("Python")

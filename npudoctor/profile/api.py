@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from npudoctor.core.finding import Finding, Fix, Severity
 from npudoctor.core.text import Text
-from npudoctor.profile.analyse import Analysis
 
-__all__ = ["Analysis", "Bound", "Finding", "Fix", "Severity", "Split", "Text"]
+if TYPE_CHECKING:  # it needs NumPy, and `explain NPU501` has to work without
+    from npudoctor.profile.analyse import Analysis
+
+__all__ = ["Bound", "Finding", "Fix", "Severity", "Split", "Text"]
 
 
 @dataclass(frozen=True)

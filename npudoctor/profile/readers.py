@@ -102,7 +102,7 @@ def _read_kernels(path: Path) -> Trace:
         kind = classify.kind_of("", "Ascend Hardware", name) or Kind.DEVICE
         builder.add(
             kind,
-            next(text for text in (row.text(cells.TYPE, _NOTHING), name) if text != _NOTHING),
+            next((text for text in (row.text(cells.TYPE, _NOTHING), name) if text != _NOTHING), "?"),
             f"device {row.text(('deviceid',), '0')}",
             start,
             duration,

@@ -9,7 +9,7 @@ from npudoctor.core.finding import Evidence, Finding, Place, Severity
 from npudoctor.core.registry import collect
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text, verbatim
-from npudoctor.profile import bounds
+from npudoctor.profile import bounds, words
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.api import Bound, Split
 from npudoctor.profile.as_data import as_data
@@ -26,11 +26,6 @@ _FORECAST = Text(
 _SIMULATED = Text(
     "{verdict} (simulated NPU; no hardware was measured): {share} of {window}",
     "{verdict}（模拟 NPU，未测量任何硬件）：占 {window} 的 {share}",
-)
-_AICPU_TITLE = Text("{count} kernels ran on the AI CPU: {names}", "{count} 个算子在 AI CPU 上运行：{names}")
-_AICPU_CAUSE = Text(
-    "the AI CPU is for control and rare operators; such a kernel is many times slower than on the AI Core",
-    "AI CPU 用于控制和少见算子；同一算子在其上比在 AI Core 上慢很多倍",
 )
 _NEXT = Text(
     "change one thing, record again with --save-trace, then npudoctor profile --compare BEFORE AFTER",
@@ -167,10 +162,10 @@ def _place(entry: tuple[str, str, str]) -> Place | None:
 def _aicpu(analysis: Analysis) -> Finding:
     return Finding(
         code="NPU506",
-        slug="aicpu-fallback",
+        slug=words.SAID["NPU506"].slug,
         severity=Severity.WARNING,
-        title=_AICPU_TITLE,
-        cause=_AICPU_CAUSE,
+        title=words.AICPU,
+        cause=words.AICPU_CAUSE,
         params={
             "count": sum(o.count for o in analysis.aicpu),
             "names": ", ".join(o.name for o in analysis.aicpu[:5]),
@@ -178,8 +173,5 @@ def _aicpu(analysis: Analysis) -> Finding:
         evidence=tuple(
             Evidence(o.name, f"{o.count} x, {milliseconds(o.total_us)}") for o in analysis.aicpu[:5]
         ),
-        sources=(
-            "https://www.hiascend.com/document/detail/en/canncommercial/850/devaids/profiling/"
-            "atlasprofiling_16_1149.html",
-        ),
+        sources=words.SAID["NPU506"].sources,
     )

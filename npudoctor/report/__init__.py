@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from rich.console import Console
 
     from npudoctor.core.report import Report
     from npudoctor.session import Session
 
-__all__ = ["emit", "emit_lines", "emit_text"]
+__all__ = ["emit", "emit_drawn", "emit_lines", "emit_text"]
 
 
 def emit(session: Session, report: Report) -> None:
@@ -22,36 +23,35 @@ def emit(session: Session, report: Report) -> None:
 
         emit_text(session, dumps(report, session.lang))
         return
-    if session.quiet and session.output is None:
-        return
     from npudoctor.report.terminal import render
 
-    if session.output is None:
-        render(report, session.console(), session)
-        return
-    import io
+    emit_drawn(session, lambda console: render(report, console, session))
 
-    buffer = io.StringIO()
-    render(report, session.console(buffer), session)
-    emit_text(session, buffer.getvalue())
+
+def emit_drawn(session: Session, draw: Callable[[Console], None]) -> None:
+    """Have `draw` print on a console that leads to --output or standard output (not at all with --quiet)."""
+    if session.output is not None:
+        import io
+
+        buffer = io.StringIO()
+        draw(session.console(buffer))
+        emit_text(session, buffer.getvalue())
+    elif not session.quiet:
+        draw(session.console())
 
 
 def emit_text(session: Session, text: str) -> None:
-    """Write finished text to --output (atomically) or standard output."""
+    """Write finished text to --output (atomically) or standard output.
+
+    Raises:
+        UserError: --output cannot be written.
+    """
     if not text.endswith("\n"):
         text += "\n"
     if session.output is not None:
-        from npudoctor.atomic import write_text
-        from npudoctor.core.errors import UserError
-        from npudoctor.core.text import Text
+        from npudoctor.atomic import write_output
 
-        try:
-            write_text(Path(session.output), text)
-        except OSError as error:
-            raise UserError(
-                Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}"),
-                params={"path": str(session.output), "reason": error.strerror or str(error)},
-            ) from None
+        write_output(session.output, text)
     elif not session.quiet:
         try:
             sys.stdout.write(text)
@@ -62,24 +62,16 @@ def emit_text(session: Session, text: str) -> None:
 def emit_lines(session: Session, lines: Iterable[str]) -> None:
     """Write lines one by one as they are made, without keeping them.
 
-    With --output they go to a temporary file beside it, which takes its place at the end.
+    With --output the file appears at the end, whole.
+
+    Raises:
+        UserError: --output cannot be written.
     """
     if session.output is None:
         for line in lines:
             emit_text(session, line)
         return
-    from npudoctor.core.errors import UserError
-    from npudoctor.core.text import Text
+    from npudoctor.atomic import output
 
-    part = session.output.with_name(f".{session.output.name}.part")
-    try:
-        with open(part, "w", encoding="utf-8") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-        part.replace(session.output)
-    except OSError as error:
-        raise UserError(
-            Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}"),
-            params={"path": str(session.output), "reason": error.strerror or str(error)},
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
+    with output(session.output) as stream:
+        stream.writelines(f"{line}\n".encode("utf-8", "replace") for line in lines)

@@ -5,26 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from npudoctor.core.errors import UserError
-from npudoctor.core.text import Text
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from npudoctor.session import Session
 
 _STYLES = ((b"+++", "bold"), (b"---", "bold"), (b"@@", "cyan"), (b"+", "green"), (b"-", "red"))
-_NO_WRITE = Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}")
 
 
 def emit_diff(session: Session, data: bytes) -> None:
     """Write `data` to the output file or standard output (nothing there with --quiet)."""
     if session.output is not None:
-        from npudoctor.atomic import write_bytes
+        from npudoctor.atomic import output
 
-        try:
-            write_bytes(session.output, data)
-        except OSError as error:
-            params = {"path": str(session.output), "reason": error.strerror or str(error)}
-            raise UserError(_NO_WRITE, params=params) from None
+        with output(session.output) as stream:
+            stream.write(data)
     elif not session.quiet:
         console = session.console()
         if console.color_system is None:
@@ -35,13 +30,11 @@ def emit_diff(session: Session, data: bytes) -> None:
             _coloured(console, data)
 
 
-def _coloured(console: object, data: bytes) -> None:
-    from rich.console import Console
+def _coloured(console: Console, data: bytes) -> None:
     from rich.text import Text as Line
 
     from npudoctor.report.migration import plain
 
-    assert isinstance(console, Console)
     for line in data.split(b"\n")[:-1]:
         style = next((style for mark, style in _STYLES if line.startswith(mark)), "")
         text = plain(line.decode("utf-8", "replace").replace("\t", "    "))

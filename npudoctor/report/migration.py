@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.finding import Severity
 from npudoctor.core.text import Text
-from npudoctor.report import emit, emit_text
+from npudoctor.report import emit, emit_drawn, emit_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,14 +61,8 @@ def emit_migration(session: Session, report: Report, changes: Changes) -> None:
         from npudoctor.report import html
 
         emit_text(session, html.page(report, changes, session.lang))
-    elif session.output is not None:
-        import io
-
-        buffer = io.StringIO()
-        render(report, changes, session.console(buffer), session)
-        emit_text(session, buffer.getvalue())
-    elif not session.quiet:
-        render(report, changes, session.console(), session)
+    else:
+        emit_drawn(session, lambda console: render(report, changes, console, session))
 
 
 def render(report: Report, changes: Changes, console: Console, session: Session) -> None:

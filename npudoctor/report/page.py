@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.blocks import Answer, Block, Table, cell_text
-from npudoctor.core.errors import UserError
+from npudoctor.core.errors import UserError, cannot_write
 from npudoctor.core.finding import Finding
 from npudoctor.core.text import Text
 from npudoctor.version import __version__
@@ -21,7 +23,6 @@ _NO_JINJA_HINT = Text(
     "python -m pip install jinja2, or install npudoctor[report]",
     "请执行 python -m pip install jinja2（或安装 npudoctor[report]）",
 )
-_CANNOT = Text("cannot write {path}: {reason}", "无法写入 {path}：{reason}")
 _WORDS = {
     "cause": Text("cause", "原因"),
     "fix": Text("fix", "修复"),
@@ -43,7 +44,7 @@ def require_writer(path: Path) -> None:
     except ImportError:
         raise UserError(_NO_JINJA, _NO_JINJA_HINT) from None
     if not path.absolute().parent.is_dir():
-        raise UserError(_CANNOT, params={"path": path, "reason": "no such folder"})
+        raise cannot_write(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
 
 
 def write(session: Session, report: Report, path: Path) -> None:
@@ -52,12 +53,9 @@ def write(session: Session, report: Report, path: Path) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    from npudoctor.atomic import write_text
+    from npudoctor.atomic import write_output
 
-    try:
-        write_text(path, render(report, session.lang))
-    except OSError as error:
-        raise UserError(_CANNOT, params={"path": path, "reason": error.strerror or error}) from None
+    write_output(path, render(report, session.lang))
 
 
 def render(report: Report, lang: str) -> str:

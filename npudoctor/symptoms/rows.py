@@ -136,7 +136,7 @@ def read(path: Path) -> list[Symptom]:
 
 @functools.lru_cache(maxsize=1)
 def date() -> str:
-    """The day the rows were last revised: the first line of `_date.txt`."""
+    """The day the rows were last revised: `date.txt`."""
     return (FOLDER / "date.txt").read_text(encoding="utf-8").strip()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,34 @@ def test_every_unit_has_a_page(package: str) -> None:
         assert page.blocks[0].title.en.startswith(code.upper())
 
 
+def test_every_code_has_a_page_on_a_core_install() -> None:
+    """As after `pip install npudoctor`: without what the other commands need."""
+    from npudoctor import dev
+
+    program = (
+        "import sys\n"
+        "for name in 'numpy torch gymnasium onnx onnxruntime ijson jinja2 matplotlib'.split():\n"
+        "    sys.modules[name] = None\n"
+        "from npudoctor.commands.explain import _page\n"
+        "for code in sys.argv[1:]:\n"
+        "    assert _page(code, 5).blocks[0].lines, code\n"
+    )
+    codes = [page.code for page in dev.pages()]
+    command = [sys.executable, "-c", program, *codes]
+    done = subprocess.run(command, cwd=LOGS.parents[1], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("code", ["NPU097", "NPU506", "NPU603", "NPU801"])
+def test_codes_of_commands_without_units_have_a_page(code: str, run_cli: Any) -> None:
+    english, chinese = (run_cli("explain", code, "--lang", lang).stdout for lang in ("en", "zh"))
+    assert english.startswith(code)
+    assert "says:" in english
+    assert "cause:" in english
+    assert not re.search("[\u4e00-\u9fff]", english)
+    assert "原因:" in chinese
+
+
 @pytest.mark.parametrize("code", ["NPU100", *(f"NPU19{i}" for i in range(10))])
 def test_findings_about_whole_files_have_a_page(code: str, run_cli: Any) -> None:
     done = run_cli("explain", code, "--lang", "en")
@@ -137,9 +166,6 @@ def test_a_pipe_with_a_name(run_cli: Any, tmp_path: Path) -> None:
 
 
 def test_closed_standard_input_is_one_sentence() -> None:
-    import subprocess
-    import sys
-
     line = f'"{sys.executable}" -m npudoctor explain - <&-'
     done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=LOGS.parents[1], check=False)
     assert done.returncode == 2

@@ -230,6 +230,45 @@ def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, run_cli: RunCli
     assert "\x1b" not in run_cli("migrate", tmp_path).stdout
 
 
+STRANGE = [
+    "with space.py", "中文.py", "new\nline.py", "quo\"te's.py", "-rf.py", "$(touch ran).py",
+    "; touch ran .py", "esc\x1b[31m.py", os.fsdecode(b"raw\xff.py"), "x" * 250 + ".py",
+]
+
+
+def test_strange_names_are_migrated_and_brought_back(tmp_path: Path, run_cli: RunCli) -> None:
+    root = tmp_path / "a b\n中 文'"
+    for name in STRANGE:
+        (root / name.removesuffix(".py")[:200]).mkdir(parents=True)
+        (root / name.removesuffix(".py")[:200] / name).write_text(CODE)
+    before = snapshot(root)
+    done = run_cli("migrate", root, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{len(STRANGE)} files migrated" in done.stdout
+    after = {name: data for name, (data, _) in snapshot(root).items() if not name.startswith(".npudoctor")}
+    assert after.keys() == before.keys()
+    assert all(b".npu()" in data for data in after.values())
+    assert run_cli("migrate", "--undo", root).returncode == 0
+    assert snapshot(root) == before
+    assert [p.name for p in tmp_path.rglob("ran")] == []
+
+
+@pytest.mark.slow
+def test_a_tree_of_twenty_thousand_files(tmp_path: Path, run_cli: RunCli) -> None:
+    for i in range(400):
+        folder = tmp_path / f"d{i % 20}" / f"e{i}"
+        folder.mkdir(parents=True)
+        for j in range(50):
+            (folder / f"f{j}.py").write_text(CODE if j == 7 else f"x = {i}\n")
+    done = run_cli("migrate", "--json", tmp_path, timeout=600)
+    assert done.returncode == 0, done.stderr
+    extra = json.loads(done.stdout)["extra"]
+    assert extra["files_looked_at"] == 20_000
+    assert len(extra["files_changed"]) == 400
+    assert json.loads(run_cli("migrate", "--undo", "--json", tmp_path).stdout)["extra"]["restored"][399:]
+    assert not [p for p in tmp_path.glob("d*/e*/f7.py") if p.read_text() != CODE]
+
+
 def test_nothing_of_the_repository_runs(repo: Path, run_cli: RunCli) -> None:
     """Neither its modules nor what its git configuration names."""
     trap = f"open({str(repo / 'ran')!r}, 'w')\n"

@@ -148,7 +148,7 @@ def test_checks_are_small_and_pure(module: object) -> None:
     assert len(source.splitlines()) <= 260
     tree = ast.parse(source)
     imports = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert imports <= {"__future__", "npudoctor.check.api"}
+    assert imports <= {"__future__", "typing", "npudoctor.check.api"}
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     assert names <= {"re"}, "a check asks the facts, never the machine"
     for node in ast.walk(tree):
@@ -160,5 +160,8 @@ def test_every_check_has_one_overlay_and_a_line_in_the_docs() -> None:
     stems = sorted(p.stem for p in overlays.OVERLAYS.glob("*.toml"))
     assert stems == [f"{c.code}_{c.slug.replace('-', '_')}" for c in all_checks().values()]
     docs = (Path(__file__).resolve().parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
-    for check in all_checks().values():
-        assert f"| {check.code} | {check.slug} |" in docs
+    rows = re.findall(r"^\| NPU\d{3} \|.*$", docs, re.MULTILINE)
+    assert rows == [
+        f"| {c.code} | {c.slug} | {c.title.en} | {', '.join(c.explained_by) or '-'} |"
+        for _, c in sorted(all_checks().items())
+    ]

@@ -12,6 +12,7 @@ import pytest
 
 from npudoctor.machine.host import TIMEOUT, Command
 from npudoctor.machine.live import OUTPUT_CAP, READ_CAP, LiveHost
+from tests.support.processes import gone
 
 HOST = LiveHost()
 
@@ -42,7 +43,7 @@ def test_timeout_kills_the_whole_group_and_keeps_the_output(tmp_path: Path) -> N
     assert seen.error == TIMEOUT
     assert time.monotonic() - started < 8
     assert "started" in seen.data["stdout"]
-    assert _gone(int(pid_file.read_text()))
+    assert gone(int(pid_file.read_text()))
 
 
 def test_a_grandchild_that_holds_the_pipe_does_not_hold_us() -> None:
@@ -131,15 +132,3 @@ def test_environment_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = HOST.environ().data
     assert seen["ASCEND_HOME_PATH"] == "/x"
     assert "MY_BANK_PASSWORD" not in seen
-
-
-def _gone(pid: int) -> bool:
-    for _ in range(40):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii") as stream:
-                if stream.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return True
-        except OSError:
-            return True
-        time.sleep(0.1)
-    return False

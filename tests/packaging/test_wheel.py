@@ -89,6 +89,21 @@ def test_the_hook_stops_cuda_code_and_lets_the_rest_pass(installed: Installed, t
     assert (tmp_path / "cuda.py").read_text().endswith(".cuda()\n"), "nothing is changed"
 
 
+TRAPS = "torch torch_npu numpy json click rich npudoctor sitecustomize setup conftest".split()
+
+
+@pytest.mark.parametrize(
+    "command", ["migrate .", "migrate --check .", "check", "pair", "explain NPU501", "container", ""]
+)
+def test_no_file_of_the_folder_runs(command: str, installed: Installed, tmp_path: Path) -> None:
+    """A repository may hold a `torch.py`: in its folder neither a command nor a child of it imports that."""
+    for name in TRAPS:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\n")
+    done = installed.shell(f"npudoctor {command}", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+
+
 def test_the_steps_of_the_action(installed: Installed, tmp_path: Path) -> None:
     """What the example workflow runs; installing is checked by name, everything else is run."""
     yaml = pytest.importorskip("yaml")

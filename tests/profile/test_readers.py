@@ -77,6 +77,14 @@ def test_kernel_details_alone(tmp_path: Path) -> None:
     assert [o.name for o in analysis.aicpu] == ["Cumsum"]
 
 
+def test_a_kernel_without_a_name_is_one_all_the_same(tmp_path: Path) -> None:
+    nameless = KERNEL_DETAILS.replace("aclnnCumsum_Cumsum,Cumsum", "N/A,N/A")
+    (tmp_path / "kernel_details.csv").write_text(nameless)
+    analysis = analyse(read(tmp_path))
+    assert analysis.launches == 3
+    assert analysis.busy_us == pytest.approx(310.0)
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -10,6 +10,7 @@ import pytest
 from npudoctor.core.errors import UserError
 from npudoctor.simulate.verify import _SPEED_WORDS, verify
 from npudoctor.simulate.verify_report import as_dict, findings, sentences
+from tests.support.processes import gone
 
 pytest.importorskip("torch")
 PROGRAM = """
@@ -78,18 +79,7 @@ def test_a_program_without_an_end_is_stopped_with_its_workers(tmp_path: Path) ->
     assert finding.code == "NPU404"
     assert "15 s" in finding.params["error"]
     assert "--verify-timeout" in finding.fixes[0].note.en
-    assert ended(int((tmp_path / "pid").read_text()))
-
-
-def ended(pid: int) -> bool:
-    for _ in range(100):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+    assert gone(int((tmp_path / "pid").read_text()))
 
 
 def test_an_original_that_fails_is_named_with_its_last_line(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from npudoctor.smoke_test import child
+from tests.support.processes import gone
 
 PYTHON = sys.executable
 
@@ -50,19 +50,6 @@ def test_a_hanging_child_is_ended_with_its_children(tmp_path: Path) -> None:
     assert time.monotonic() - started < 10
     assert result.first("started") is not None
     assert gone(int(pid_file.read_text()))
-
-
-def gone(pid: int) -> bool:
-    """Whether the process has ended; a zombie that nobody reaped counts as ended."""
-    for _ in range(50):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_a_child_that_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import gone
+
 pytest.importorskip("torch")
 pytest.importorskip("gymnasium")
 
@@ -120,19 +122,6 @@ def test_a_simulated_npu_never_passes_for_hardware(run_cli: Any, tmp_path: Path)
     assert "npu-simulated" in [f["slug"] for f in flat(report["findings"])]
 
 
-def ended(pid: int, within_s: float = 10.0) -> bool:
-    """Whether a process is gone, or dead and only waiting for its new parent to take notice."""
-    for _ in range(int(within_s / 0.1)):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
-
-
 def flat(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [f for finding in findings for f in (finding, *flat(finding["consequences"]))]
 
@@ -153,13 +142,13 @@ def test_ctrl_c_leaves_nobody_behind(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130, said
     assert "Traceback" not in said
-    assert ended(int(pid_file.read_text()))
+    assert gone(int(pid_file.read_text()))
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(run_cli: Any, tmp_path: Path) -> None:
     result = run_cli("smoke-test", "--report", tmp_path / "none" / "x.html", timeout=20)
     assert result.returncode == 2
-    assert "no such folder" in result.stderr
+    assert "No such file or directory" in result.stderr
     assert os.listdir(tmp_path) == []
 
 

@@ -23,17 +23,17 @@ CAUSE = Text(
     "no Ascend device on the PCI bus, no /dev/davinci* node, no driver and no npu-smi were found",
     "PCI 总线上没有昇腾设备，没有 /dev/davinci* 节点，没有驱动，也没有 npu-smi",
 )
-CAUSE_CONTAINER = Text(
+CONTAINER_CAUSE = Text(
     "no /dev/davinci* node, no driver and no npu-smi are visible in this container; "
     "the host may still have NPUs that were not passed in",
     "此容器内看不到 /dev/davinci* 节点、驱动和 npu-smi；主机可能有 NPU，只是没有映射进来",
 )
-ELSEWHERE = Text(
+ELSEWHERE_FIX = Text(
     "run this on the machine that has the NPU; to look at that machine from here, record it there "
     "and replay the file here",
     "请在装有 NPU 的机器上运行；若想在本机分析那台机器，请在那里录制、在这里回放",
 )
-ON_HOST = Text(
+ON_HOST_FIX = Text(
     "on the host, print the right docker run line and start the container with it",
     "在主机上生成正确的 docker run 命令，并用它启动容器",
 )
@@ -52,14 +52,16 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if any(traces):
         return
     fixes: tuple[Fix, ...] = (
-        Fix(ELSEWHERE, ("npudoctor check --record machine.json", "npudoctor check --replay machine.json")),
+        Fix(
+            ELSEWHERE_FIX, ("npudoctor check --record machine.json", "npudoctor check --replay machine.json")
+        ),
     )
     if in_container(machine):
-        fixes = (Fix(ON_HOST, ("npudoctor container",), host_only=True), *fixes)
+        fixes = (Fix(ON_HOST_FIX, ("npudoctor container",), host_only=True), *fixes)
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
-        CAUSE_CONTAINER if in_container(machine) else CAUSE,
+        CONTAINER_CAUSE if in_container(machine) else CAUSE,
         fixes=fixes,
         evidence=(evidence("/dev", "davinci*: ENOENT"), evidence("PATH", "npu-smi: ENOENT")),
     )

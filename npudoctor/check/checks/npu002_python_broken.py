@@ -22,7 +22,7 @@ CAUSE = Text(
     "it was started to list its packages and gave no answer: {why}",
     "启动它列出已安装的包，但没有得到结果：{why}",
 )
-HANGS = Text(
+HANGS_CAUSE = Text(
     "it was started to list its packages and did not end in time",
     "启动它列出已安装的包，但未在限定时间内结束",
 )
@@ -38,7 +38,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
-        HANGS if isinstance(version, TimedOut) else CAUSE,
+        HANGS_CAUSE if isinstance(version, TimedOut) else CAUSE,
         {"python": machine.python.executable, "why": why},
         fixes=(Fix(FIX, ("npudoctor check --python /path/to/python",)),),
         evidence=(evidence(machine.python.executable, why),),

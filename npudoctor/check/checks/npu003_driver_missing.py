@@ -26,7 +26,7 @@ FIX = Text(
     "install the driver and firmware package (HDK) of this chip, then reboot",
     "安装该芯片的驱动与固件包（HDK），然后重启",
 )
-RENTED = Text(
+RENTED_FIX = Text(
     "on a rented machine ask the provider for an image with the driver",
     "租用的机器请联系提供方更换带驱动的镜像",
 )
@@ -53,7 +53,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
-            Fix(RENTED),
+            Fix(RENTED_FIX),
         ),
         evidence=tuple(evidence(f"/sys/bus/pci/devices/{d.address}", d.device) for d in found[:2]),
     )

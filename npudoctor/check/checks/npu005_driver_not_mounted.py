@@ -31,7 +31,7 @@ FIX = Text(
     "line on the host)",
     "重新启动容器并挂载驱动目录（在主机上运行 npudoctor container 可得到完整命令）",
 )
-RUNTIME = Text("let Ascend Docker Runtime mount it", "使用 Ascend Docker Runtime 自动挂载")
+RUNTIME_FIX = Text("let Ascend Docker Runtime mount it", "使用 Ascend Docker Runtime 自动挂载")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -59,7 +59,9 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 host_only=True,
             ),
             Fix(
-                RUNTIME, ("docker run --runtime=ascend -e ASCEND_VISIBLE_DEVICES=0 <image>",), host_only=True
+                RUNTIME_FIX,
+                ("docker run --runtime=ascend -e ASCEND_VISIBLE_DEVICES=0 <image>",),
+                host_only=True,
             ),
         ),
         evidence=(evidence(machine.driver.libraries.place, "libascend_hal.so: ENOENT"),),

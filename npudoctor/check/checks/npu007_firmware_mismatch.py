@@ -24,7 +24,7 @@ CAUSE = Text(
     "{who} declares the range {declared}, and the other is outside it",
     "{who} 声明的兼容范围为 {declared}，对方不在其中",
 )
-BOARD = Text(
+BOARD_CAUSE = Text(
     "the driver itself answers Compatibility: NOK (npu-smi info -t board)",
     "驱动自身的判断为 Compatibility: NOK（npu-smi info -t board）",
 )
@@ -32,7 +32,7 @@ FIX = Text(
     "install the firmware of the same HDK package as the driver, then reboot",
     "安装与驱动同一 HDK 包的固件，然后重启",
 )
-RENTED = Text(
+RENTED_FIX = Text(
     "on a rented machine or in a container, report this to the provider: it cannot be mended from inside",
     "在租用的机器或容器里无法自行修复，请反馈给提供方",
 )
@@ -44,7 +44,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     board = value(machine.npu_smi.board, {})
     said = _declared(driver, firmware) if driver and firmware else None
     if said is None and board.get("Compatibility") == "NOK":
-        said = BOARD, "npu-smi info -t board", "NOK"
+        said = BOARD_CAUSE, "npu-smi info -t board", "NOK"
     if said is None:
         return
     cause, who, declared = said
@@ -61,7 +61,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         },
         fixes=(
             Fix(FIX, ("npu-smi info -t board -i 0",), needs_root=True, host_only=True),
-            Fix(RENTED),
+            Fix(RENTED_FIX),
         ),
         evidence=(evidence(who, declared),),
     )

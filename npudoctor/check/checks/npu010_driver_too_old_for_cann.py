@@ -25,29 +25,29 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("driver {driver} does not carry CANN {cann}", "驱动 {driver} 不支持 CANN {cann}")
-MATRIX = Text(
+MATRIX_CAUSE = Text(
     "the vendor's list for CANN {row} starts at driver {minimum} (table of {date}, strength: {strength})",
     "厂商为 CANN {row} 列出的驱动最低为 {minimum}（{date} 的数据表，依据强度：{strength}）",
 )
-FORBIDDEN = Text(
+FORBIDDEN_CAUSE = Text(
     "the vendor's matrix for CANN {row} excludes this driver (table of {date}, strength: {strength})",
     "厂商的 CANN {row} 配套矩阵明确排除此驱动（{date} 的数据表，依据强度：{strength}）",
 )
-UPGRADE = Text(
+UPGRADE_FIX = Text(
     "upgrade the driver and firmware on the host to {wanted} or later, then reboot",
     "在主机上将驱动与固件升级到 {wanted} 或更高版本，然后重启",
 )
-RENTED = Text(
+RENTED_FIX = Text(
     "where the host is not yours, ask the provider for that driver, or use a CANN this driver carries "
     "({carried}) "
     "with its torch_npu",
     "若主机不归你管理：请提供方升级驱动，或改用此驱动支持的 CANN（{carried}）及其配套的 torch_npu",
 )
-UNLISTED = Text(
+UNLISTED_REASON = Text(
     "CANN {cann} with driver {driver} is unknown to the table of {date}",
     "{date} 的数据表中没有 CANN {cann} 与驱动 {driver} 的记录",
 )
-_BAD = {DriverRelation.INCOMPATIBLE: FORBIDDEN, DriverRelation.TOO_OLD: MATRIX}
+_BAD = {DriverRelation.INCOMPATIBLE: FORBIDDEN_CAUSE, DriverRelation.TOO_OLD: MATRIX_CAUSE}
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -62,7 +62,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if relation in _BAD:
         yield _finding(machine, tables, install, seen, relation)
     elif relation in (DriverRelation.UNKNOWN, DriverRelation.OLDER_THAN_PAIRED):
-        raise Skip(UNLISTED, _params(install, driver, tables))
+        raise Skip(UNLISTED_REASON, _params(install, driver, tables))
 
 
 def _params(install: CannInstall, driver: VersionInfo, tables: Tables) -> dict[str, object]:
@@ -105,9 +105,9 @@ def _finding(
         _BAD[relation],
         params,
         fixes=(
-            Fix(UPGRADE, needs_root=True, host_only=True),
+            Fix(UPGRADE_FIX, needs_root=True, host_only=True),
             *carried_fixes(machine, tables, driver.version),
-            Fix(RENTED, (f"npudoctor pair --driver {driver.version}",)),
+            Fix(RENTED_FIX, (f"npudoctor pair --driver {driver.version}",)),
         ),
         evidence=(
             evidence(place, driver.version),

@@ -26,8 +26,8 @@ CAUSE = Text(
     "the node admits its owner and the group {group}; this process has uid {uid} and the groups {groups}",
     "该节点只允许属主和 {group} 组访问；本进程 uid 为 {uid}，所属组为 {groups}",
 )
-JOIN = Text("on a host: join the group {group} and log in again", "在主机上：加入 {group} 组并重新登录")
-CONTAINER = Text("in a container: start it with the group of the node", "在容器中：以该节点的组启动容器")
+JOIN_FIX = Text("on a host: join the group {group} and log in again", "在主机上：加入 {group} 组并重新登录")
+CONTAINER_FIX = Text("in a container: start it with the group of the node", "在容器中：以该节点的组启动容器")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -37,8 +37,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if user is None or user.uid == 0 or not refused:
         return
     node = next((n for n in refused if n in chip_nodes(machine)), refused[0])
-    join = Fix(JOIN, (f"sudo usermod -aG {node.group} $USER", "newgrp " + node.group), needs_root=True)
-    group = Fix(CONTAINER, (f"docker run --group-add {node.gid} ... <image>",), host_only=True)
+    join = Fix(JOIN_FIX, (f"sudo usermod -aG {node.group} $USER", "newgrp " + node.group), needs_root=True)
+    group = Fix(CONTAINER_FIX, (f"docker run --group-add {node.gid} ... <image>",), host_only=True)
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

@@ -27,7 +27,7 @@ CAUSE = Text(
     "该节点为 {owner}:{group} {mode}；root 只有具备 CAP_DAC_OVERRIDE 才能越过权限，"
     "而此容器没有该能力（有效能力 {caps}）",
 )
-ADD = Text(
+ADD_FIX = Text(
     "start the container with that capability, or with the node's group",
     "启动容器时加上该能力，或加上节点所属的组",
 )
@@ -51,7 +51,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"node": node.path, "owner": node.owner, "group": node.group, "mode": node.mode, "caps": caps},
         fixes=(
             Fix(
-                ADD,
+                ADD_FIX,
                 (
                     "docker run --cap-add DAC_OVERRIDE ... <image>",
                     f"docker run --group-add {node.gid} ... <image>",

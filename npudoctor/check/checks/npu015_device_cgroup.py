@@ -23,13 +23,13 @@ CAUSE = Text(
     "for this node",
     "属主与权限都允许，但 open() 返回 EPERM 而不是 EACCES：容器的设备 cgroup 中没有该节点的规则",
 )
-KUBE = Text(
+KUBE_FIX = Text(
     "in Kubernetes with the static CPU manager the cgroup is rewritten when the runtime, and not the device "
     "plugin, mounted the devices: let the device plugin allocate the NPU and start the pod again",
     "Kubernetes 启用 static CPU manager 时，若设备由运行时而非设备插件挂载，cgroup 会被改写："
     "请由设备插件分配 NPU 并重建 Pod",
 )
-DOCKER = Text(
+DOCKER_FIX = Text(
     "map the node with --device (a bind mount with -v gives no right to open it)",
     "用 --device 映射该节点（用 -v 挂载并不会授予打开权限）",
 )
@@ -41,8 +41,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if not refused:
         return
     node = next((n for n in refused if n in chip_nodes(machine)), refused[0])
-    docker = Fix(DOCKER, (f"docker run --device {node.path} ... <image>",), host_only=True)
-    kube = Fix(KUBE, host_only=True)
+    docker = Fix(DOCKER_FIX, (f"docker run --device {node.path} ... <image>",), host_only=True)
+    kube = Fix(KUBE_FIX, host_only=True)
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

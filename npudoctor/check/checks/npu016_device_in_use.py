@@ -25,10 +25,10 @@ CAUSE = Text(
     "on the host holds it as well",
     "一个芯片同一时间只能供一个普通容器使用；主机上处于其他 mount namespace 的进程也会占用它",
 )
-FIND = Text(
+FIND_FIX = Text(
     "on the host, find who has the node and stop that container", "在主机上找出占用节点的容器并停止它"
 )
-OTHER = Text(
+OTHER_FIX = Text(
     "use another chip of this host, one that no other container has", "改用本机另一个没有被其他容器占用的芯片"
 )
 
@@ -47,7 +47,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"code": failure.code if failure else "EBUSY"},
         fixes=(
             Fix(
-                FIND,
+                FIND_FIX,
                 (
                     "docker ps --no-trunc",
                     f"fuser -v {node}",
@@ -57,7 +57,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
                 needs_root=True,
                 host_only=True,
             ),
-            Fix(OTHER, ("npudoctor container",), host_only=True),
+            Fix(OTHER_FIX, ("npudoctor container",), host_only=True),
         ),
         evidence=(
             evidence("npu-smi info", failure.text.splitlines()[-1] if failure and failure.text else "EBUSY"),

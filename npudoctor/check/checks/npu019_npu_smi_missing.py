@@ -31,8 +31,8 @@ FOLDER_CAUSE = Text(
     "somewhere else there",
     "当 -v 的源路径在主机上不存在时，docker 会创建空目录：说明该工具在主机的其他位置",
 )
-MOUNT = Text("on the host find its real place, and mount that", "在主机上找到它的真实位置，再挂载")
-PATH = Text(
+MOUNT_FIX = Text("on the host find its real place, and mount that", "在主机上找到它的真实位置，再挂载")
+PATH_FIX = Text(
     "on a host it comes with the driver; look in the driver's folder", "在主机上它随驱动安装，请查看驱动目录"
 )
 
@@ -44,7 +44,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     folder = machine.npu_smi.not_a_file
     place = folder or "/usr/local/bin/npu-smi"
     mount = Fix(
-        MOUNT,
+        MOUNT_FIX,
         (
             "ls -l $(command -v npu-smi) /usr/local/sbin/npu-smi /usr/local/bin/npu-smi",
             f"docker run -v <real path>:{place}:ro ... <image>",
@@ -58,7 +58,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"folder": folder},
         fixes=(mount,)
         if in_container(machine)
-        else (Fix(PATH, (f"ls {machine.driver.root}/driver/tools",)),),
+        else (Fix(PATH_FIX, (f"ls {machine.driver.root}/driver/tools",)),),
         evidence=(evidence(place, "EISDIR" if folder else "ENOENT"),),
     )
 

@@ -24,7 +24,7 @@ CAUSE = Text(
     "should not be used",
     "驱动会监测传感器和错误计数；Warning、Alarm 状态的芯片可能仍可计算，Critical 则不应使用",
 )
-GARBLED = Text(
+GARBLED_CAUSE = Text(
     "this is none of the words npu-smi uses (OK, Warning, Alarm, Critical, UNKNOWN): the output may be "
     "damaged",
     "这不是 npu-smi 使用的任何状态词（OK、Warning、Alarm、Critical、UNKNOWN）：输出可能已损坏",
@@ -44,7 +44,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         yield CHECK.found(
             Severity.ERROR if bad else Severity.WARNING,
             TITLE,
-            CAUSE if health in _WORDS else GARBLED,
+            CAUSE if health in _WORDS else GARBLED_CAUSE,
             {"chip": ", ".join(f"{c.npu}/{c.chip}" for c in ill), "health": health},
             fixes=(Fix(FIX, tuple(f"npu-smi info -t health -i {c.npu} -c {c.chip}" for c in ill[:8])),),
             evidence=tuple(

@@ -19,13 +19,13 @@ from npudoctor.check.api import (
 TITLE = Text(
     "chip {chip} has {free} MB of {total} MB memory left", "芯片 {chip} 的 {total} MB 内存仅剩 {free} MB"
 )
-LISTED = Text("taken by: {who}", "占用者：{who}")
-HIDDEN = Text(
+LISTED_CAUSE = Text("taken by: {who}", "占用者：{who}")
+HIDDEN_CAUSE = Text(
     "npu-smi lists no process: another container holds it (its processes are not visible from here), or "
     "a process that died left it taken",
     "npu-smi 没有列出进程：可能被另一个容器占用（其进程在此不可见），或由已退出的进程残留",
 )
-FREE = Text("end the job that holds it, or choose another chip", "结束占用的任务，或改用其他芯片")
+FREE_FIX = Text("end the job that holds it, or choose another chip", "结束占用的任务，或改用其他芯片")
 _FULL = 0.95
 
 
@@ -41,11 +41,11 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         yield CHECK.found(
             Severity.WARNING,
             TITLE,
-            LISTED if who else HIDDEN,
+            LISTED_CAUSE if who else HIDDEN_CAUSE,
             {"chip": f"{chip.npu}/{chip.chip}", "free": total - used, "total": total, "who": who},
             fixes=(
                 Fix(
-                    FREE,
+                    FREE_FIX,
                     tuple(f"ps -o pid,user,etime,cmd -p {p.pid}" for p in mine)
                     or ("docker ps --no-trunc", "export ASCEND_RT_VISIBLE_DEVICES=<free chip>"),
                 ),

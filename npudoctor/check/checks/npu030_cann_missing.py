@@ -23,7 +23,7 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("CANN is not installed", "没有安装 CANN")
-TITLE_LIB = Text(
+LIBRARY_TITLE = Text(
     "CANN is not installed: torch_npu cannot load {library}", "没有安装 CANN：torch_npu 无法加载 {library}"
 )
 CAUSE = Text(
@@ -32,18 +32,18 @@ CAUSE = Text(
     "torch_npu 建立在 CANN 的库（libhccl.so、libascendcl.so 等）之上；在 ASCEND_HOME_PATH、"
     "/usr/local/Ascend 和 $HOME/Ascend 中都没有找到 CANN",
 )
-INSTALL = Text(
+INSTALL_FIX = Text(
     "install the CANN toolkit and the ops package of your chip that are paired with this torch_npu, "
     "then source its set_env.sh in the shell that starts Python (a user who is not root installs it "
     "under $HOME/Ascend)",
     "安装与此 torch_npu 配套的 CANN toolkit 和对应芯片的 ops 包，"
     "然后在启动 Python 的终端里 source 其 set_env.sh（非 root 用户安装到 $HOME/Ascend 下）",
 )
-ELSEWHERE = Text(
+ELSEWHERE_FIX = Text(
     "if it is installed in another place, source the set_env.sh there",
     "如果装在别处，请 source 那里的 set_env.sh",
 )
-REMOVE = Text(
+REMOVE_FIX = Text(
     "if this machine is not meant to use an NPU, remove torch_npu (or switch its autoload off): "
     "plain torch works then",
     "如果本机并不打算使用 NPU，请卸载 torch_npu（或关闭其自动加载），此后普通 torch 即可使用",
@@ -67,14 +67,16 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     known = set_fixes(machine, tables, torch_npu=row.torch_npu) if row else ()
     fixes = [
         *known,
-        Fix(INSTALL, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh")),
-        Fix(ELSEWHERE, ("source <CANN>/set_env.sh",)),
+        Fix(INSTALL_FIX, (_pair(machine), "source /usr/local/Ascend/cann/set_env.sh")),
+        Fix(ELSEWHERE_FIX, ("source <CANN>/set_env.sh",)),
     ]
     if machine.python.first("torch-npu") is not None and not seen_hardware(machine):
-        fixes.append(Fix(REMOVE, (f"{machine.python.executable or 'python'} -m pip uninstall torch-npu",)))
+        fixes.append(
+            Fix(REMOVE_FIX, (f"{machine.python.executable or 'python'} -m pip uninstall torch-npu",))
+        )
     yield CHECK.found(
         Severity.ERROR,
-        TITLE_LIB if match else TITLE,
+        LIBRARY_TITLE if match else TITLE,
         CAUSE,
         {"library": match.group(1) if match else ""},
         fixes=tuple(fixes),

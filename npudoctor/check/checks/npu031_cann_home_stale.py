@@ -19,7 +19,7 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("{name} names {path}, which does not exist", "{name} 指向不存在的 {path}")
-UNSET = Text("ASCEND_HOME_PATH is set and {name} is not", "设置了 ASCEND_HOME_PATH，但没有设置 {name}")
+UNSET_TITLE = Text("ASCEND_HOME_PATH is set and {name} is not", "设置了 ASCEND_HOME_PATH，但没有设置 {name}")
 CAUSE = Text(
     "set_env.sh exports both together; they are left over from a CANN that was removed or moved, or one was "
     "set by hand, and torch_npu stops at import when it finds one without the other",
@@ -46,7 +46,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     unset = stale == "ASCEND_OPP_PATH" and not opp
     yield CHECK.found(
         Severity.ERROR,
-        UNSET if unset else TITLE,
+        UNSET_TITLE if unset else TITLE,
         CAUSE,
         {"name": stale, "path": path},
         place=stale,

@@ -27,14 +27,14 @@ CAUSE = Text(
     "torch_npu 会在 ASCEND_HOME_PATH 下查找这些目录，缺少则导入失败；仅含运行时的包（nnrt）或中断的安"
     "装会缺少它们",
 )
-LOADED = Text(
+LOADED_CAUSE = Text(
     "its set_env.sh is sourced and the loader still does not find this library: the installation was "
     "interrupted, holds only part of the toolkit, or its libraries lie in a folder that LD_LIBRARY_PATH "
     "does not name",
     "已 source 其 set_env.sh，但加载器仍找不到该库：安装曾中断、只装了 toolkit 的一部分，"
     "或库所在目录不在 LD_LIBRARY_PATH 中",
 )
-FIND = Text(
+FIND_FIX = Text(
     "see whether the library is there at all; if so, source set_env.sh again in a new shell",
     "先确认该库是否存在；若存在，请在新终端里重新 source set_env.sh",
 )
@@ -69,9 +69,9 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
-        LOADED,
+        LOADED_CAUSE,
         {**params, "missing": library.group(1)},
-        fixes=(Fix(FIND, (f"find -L {install.home} -name '{library.group(1)}*'",)), again),
+        fixes=(Fix(FIND_FIX, (f"find -L {install.home} -name '{library.group(1)}*'",)), again),
         evidence=(evidence("import torch_npu", import_error(machine)),),
     )
 

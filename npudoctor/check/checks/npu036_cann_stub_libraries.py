@@ -25,12 +25,12 @@ CAUSE = Text(
     "set_env.sh 找不到驱动的 libascend_hal.so 时会追加 CANN 的 devlib 目录；程序可以链接，运行时却报 "
     "100039（桩库）",
 )
-MOUNT = Text(
+MOUNT_FIX = Text(
     "make {root}/driver/lib64 visible (in a container: mount it), then source set_env.sh again in a "
     "clean shell",
     "让 {root}/driver/lib64 可见（容器内需挂载），然后在干净的终端重新 source set_env.sh",
 )
-RESOURCE = Text(
+SOURCE_AGAIN_FIX = Text(
     "the driver is there now: source set_env.sh again in a clean shell",
     "驱动已存在：请在干净的终端重新 source set_env.sh",
 )
@@ -49,7 +49,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"stub": stubs[0], "root": machine.driver.root},
         fixes=(
             Fix(
-                RESOURCE if there else MOUNT,
+                SOURCE_AGAIN_FIX if there else MOUNT_FIX,
                 ("env -i HOME=$HOME PATH=/usr/bin:/bin bash", "source <CANN>/set_env.sh"),
             ),
         ),

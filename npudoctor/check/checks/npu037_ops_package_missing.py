@@ -32,6 +32,7 @@ CAUSE = Text(
     "或 “Cannot find bin of op”",
 )
 FIX = Text("install {package} of the same version {cann}", "安装同版本 {cann} 的 {package}")
+UNREAD_REASON = Text("the operator folder could not be read", "无法读取算子目录")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
@@ -40,7 +41,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if install is None or install.ops_version or install.chips or device_works(machine):
         return
     if not install.ops_known:
-        raise Skip(Text("the operator folder could not be read", "无法读取算子目录"))
+        raise Skip(UNREAD_REASON)
     row = next(iter(families(chips(machine)).values()), None)
     name = ops_package(row, install) if row else "Ascend-cann-kernels-<chip>"
     yield CHECK.found(

@@ -27,7 +27,7 @@ CAUSE = Text(
     "厂商为其列出的 Python 为 {supported}（{date} 的数据表）；其 wheel 没有 Requires-Python，pip 不会提示",
 )
 FIX = Text("make an environment with one of these Python versions", "用上述 Python 版本之一新建环境")
-UNKNOWN = Text(
+UNKNOWN_REASON = Text(
     "torch_npu {version} is unknown to the table of {date}", "{date} 的数据表中没有 torch_npu {version}"
 )
 
@@ -39,7 +39,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     named = tables.python_for(version).value
     if not named:
-        raise Skip(UNKNOWN, {"version": version, "date": tables.date})
+        raise Skip(UNKNOWN_REASON, {"version": version, "date": tables.date})
     minor = ".".join(str(value(machine.python.version, "")).split(".")[:2])
     if minor in named:
         return

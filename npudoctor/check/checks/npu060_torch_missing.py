@@ -23,11 +23,11 @@ CAUSE = Text(
     "{python} has no torch in any folder of its search path; a torch in another environment does not count",
     "{python} 的搜索路径中没有 torch；装在其他环境里的 torch 不算",
 )
-INSTALL = Text(
+INSTALL_FIX = Text(
     "install the torch that fits your CANN (on x86_64 the +cpu build) into this interpreter",
     "在此解释器中安装与 CANN 配套的 torch（x86_64 上用 +cpu 版本）",
 )
-OTHER = Text(
+OTHER_FIX = Text(
     "if torch lives in another environment, name its interpreter", "如果 torch 装在其他环境，请指定那个解释器"
 )
 
@@ -43,8 +43,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         {"python": machine.python.executable},
         fixes=(
             *_sets(machine, tables),
-            Fix(INSTALL, ("npudoctor pair",)),
-            Fix(OTHER, ("npudoctor check --python /path/to/python",)),
+            Fix(INSTALL_FIX, ("npudoctor pair",)),
+            Fix(OTHER_FIX, ("npudoctor check --python /path/to/python",)),
         ),
         evidence=(evidence(machine.python.executable, f"Python {value(machine.python.version)}, torch: -"),),
     )

@@ -19,16 +19,16 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("torch cannot be imported: {error}", "无法导入 torch：{error}")
-TLS = Text(
+TLS_CAUSE = Text(
     "the loader has no static thread-local space left for a late library (aarch64, usually libgomp)",
     "加载器没有剩余的静态线程局部空间（aarch64 上常见于 libgomp）",
 )
 TLS_FIX = Text("preload the library that the message names", "预加载报错中的库")
-LIBC = Text(
+LIBC_CAUSE = Text(
     "this system's C or C++ library is older than the wheel wants", "系统的 C/C++ 运行库比 wheel 要求的旧"
 )
 LIBC_FIX = Text("use a newer system or image, or an older torch", "使用更新的系统或镜像，或更旧的 torch")
-OTHER = Text(
+OTHER_CAUSE = Text(
     "the fault lies in the torch installation, not in the NPU stack",
     "问题在 torch 的安装本身，与 NPU 软件栈无关",
 )
@@ -36,10 +36,10 @@ OTHER_FIX = Text("install torch again in a fresh environment", "在新环境中�
 _RULES = (
     (
         re.compile("static TLS"),
-        TLS,
+        TLS_CAUSE,
         Fix(TLS_FIX, ("export LD_PRELOAD=<path of the libgomp in the message>",)),
     ),
-    (re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+"), LIBC, Fix(LIBC_FIX, ("ldd --version",))),
+    (re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+"), LIBC_CAUSE, Fix(LIBC_FIX, ("ldd --version",))),
 )
 
 
@@ -51,7 +51,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     words = seen.error or (f"signal {seen.signal}" if seen.signal else f"exit {seen.exit}")
     cause, fix = next(
         ((c, f) for pattern, c, f in _RULES if pattern.search(words)),
-        (OTHER, Fix(OTHER_FIX, ("python -m pip install --force-reinstall --no-deps torch",))),
+        (OTHER_CAUSE, Fix(OTHER_FIX, ("python -m pip install --force-reinstall --no-deps torch",))),
     )
     yield CHECK.found(
         Severity.ERROR,

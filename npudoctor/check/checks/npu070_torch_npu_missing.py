@@ -26,7 +26,7 @@ CAUSE = Text(
     "torch {torch} 本身不支持 NPU；torch_npu 提供支持，且每个 torch_npu 只适配一个 torch 版本",
 )
 FIX = Text("install the torch_npu of this torch", "安装与此 torch 配套的 torch_npu")
-NONE = Text(
+NONE_FIX = Text(
     "no torch_npu for torch {torch} is known to the table of {date}: choose a torch that has one",
     "{date} 的数据表中没有 torch {torch} 对应的 torch_npu：请换用有对应版本的 torch",
 )
@@ -41,7 +41,11 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     install = cann_in_use(machine)
     paired = [r for r in rows if install and relation_to(tables, r, install) is Relation.PAIRED]
     best = next(iter(paired or rows), None)
-    fix = Fix(FIX, pip_pair(machine, best.torch, best.torch_npu)) if best else Fix(NONE, ("npudoctor pair",))
+    fix = (
+        Fix(FIX, pip_pair(machine, best.torch, best.torch_npu))
+        if best
+        else Fix(NONE_FIX, ("npudoctor pair",))
+    )
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

@@ -29,9 +29,11 @@ CAUSE = Text(
     "often replaces torch",
     "torch_npu 只针对一个 torch 版本编译（{source}）；之后安装其他包时 pip 常会替换 torch",
 )
-BACK = Text("put back the torch that this torch_npu was built for", "换回此 torch_npu 所适配的 torch")
-FORWARD = Text("keep torch {torch} and take its torch_npu", "保留 torch {torch}，改装与之配套的 torch_npu")
-UNKNOWN = Text(
+BACK_FIX = Text("put back the torch that this torch_npu was built for", "换回此 torch_npu 所适配的 torch")
+FORWARD_FIX = Text(
+    "keep torch {torch} and take its torch_npu", "保留 torch {torch}，改装与之配套的 torch_npu"
+)
+UNKNOWN_REASON = Text(
     "torch_npu {npu} is unknown to the table of {date}, and its metadata names no torch",
     "{date} 的数据表中没有 torch_npu {npu}，其元数据也没有指明 torch 版本",
 )
@@ -53,14 +55,14 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     elif row is not None:
         wanted, fits, source = row.torch, public(torch.version) == public(row.torch), row.provenance.url
     else:
-        raise Skip(UNKNOWN, {"npu": npu.version, "date": tables.date})
+        raise Skip(UNKNOWN_REASON, {"npu": npu.version, "date": tables.date})
     if fits:
         return
     release = wanted.replace(".*", "").split(",")[0]
-    fixes = [Fix(BACK, pip_pair(machine, release, npu.version))]
+    fixes = [Fix(BACK_FIX, pip_pair(machine, release, npu.version))]
     others = [r for r in tables.rows_for_torch(torch.version) if r.on_index]
     if others:
-        fixes.append(Fix(FORWARD, pip_pair(machine, others[0].torch, others[0].torch_npu)))
+        fixes.append(Fix(FORWARD_FIX, pip_pair(machine, others[0].torch, others[0].torch_npu)))
     yield CHECK.found(
         Severity.WARNING if device_works(machine) else Severity.ERROR,
         TITLE,

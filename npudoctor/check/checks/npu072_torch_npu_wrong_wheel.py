@@ -27,7 +27,7 @@ CAUSE = Text(
     "其扩展模块没有此解释器的标签，Python 无法识别；常见于复制或共享 site-packages 目录",
 )
 FIX = Text("install the wheel for this interpreter", "为此解释器安装对应的 wheel")
-OTHER_PYTHON = Text(
+OTHER_PYTHON_FIX = Text(
     "torch_npu {version} has no wheel for Python {python}: use it in an environment of Python {supported}",
     "torch_npu {version} 没有适用于 Python {python} 的 wheel：请在 Python {supported} 的环境中使用",
 )
@@ -64,7 +64,7 @@ def _fixes(machine: Machine, tables: Tables, version: str, named: tuple[str, ...
     if not named or minor in named:
         python = machine.python.executable or "python"
         return (Fix(FIX, (f"{python} -m pip install --force-reinstall --no-deps torch-npu=={version}",)),)
-    elsewhere = Fix(OTHER_PYTHON, (f"conda create -n npu python={named[-1]}",))
+    elsewhere = Fix(OTHER_PYTHON_FIX, (f"conda create -n npu python={named[-1]}",))
     install = cann_in_use(machine)
     kept = set_fixes(machine, tables, python=minor, cann=install.version) if install else ()
     return (elsewhere, *(kept or set_fixes(machine, tables, python=minor)))

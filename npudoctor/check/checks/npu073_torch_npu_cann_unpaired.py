@@ -35,7 +35,7 @@ CAUSE = Text(
     "数据表，{weak}）",
 )
 FIX = Text("use a set that belongs together", "改用配套的版本组合")
-UNKNOWN = Text(
+UNKNOWN_REASON = Text(
     "which CANN belongs to torch_npu {npu} is unknown to the table of {date}",
     "{date} 的数据表没有说明 torch_npu {npu} 对应的 CANN",
 )
@@ -49,7 +49,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     row = tables.row_for_torch_npu(npu.version).value if npu.version else None
     relation = relation_to(tables, row, install) if row else Relation.UNKNOWN
     if relation is Relation.UNKNOWN or row is None:
-        raise Skip(UNKNOWN, {"npu": npu.version, "date": tables.date})
+        raise Skip(UNKNOWN_REASON, {"npu": npu.version, "date": tables.date})
     if relation is not Relation.OUTSIDE:
         return
     tried = isinstance(machine.probes.torch_npu, Known) and isinstance(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from npudoctor.check.api import (
     Check,
@@ -24,16 +25,26 @@ from npudoctor.check.api import (
 )
 
 TITLE = Text("torch_npu cannot be imported: {error}", "无法导入 torch_npu：{error}")
-DEFECT = Text(
+DEFECT_CAUSE = Text(
     "the build itself is at fault, or of another torch: if torch and torch_npu are a listed pair, "
     "the next post release of the same torch is the way out",
     "该构建本身有缺陷，或属于另一 torch 版本：若二者是已列出的配套，请改用同一 torch 的下一个 post 版本",
 )
-POST = Text(
+POST_FIX = Text(
     "install the next release of torch_npu for the same torch", "安装同一 torch 的下一个 torch_npu 版本"
 )
-_RULES = (
-    (
+
+
+class _Known(NamedTuple):
+    """One way for the import to fail: what its error says, why, and what to do."""
+
+    error: re.Pattern[str]
+    cause: Text
+    fix: Text
+
+
+_KNOWN = (
+    _Known(
         re.compile(
             r"lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)"
             r"\.so[\w.]*: cannot open"
@@ -47,7 +58,7 @@ _RULES = (
             "在启动 Python 的终端里 source CANN 的 set_env.sh",
         ),
     ),
-    (
+    _Known(
         re.compile(r"libatb\.so[\w.]*: cannot open"),
         Text(
             "libatb.so belongs to NNAL, a package beside CANN with a set_env.sh of its own",
@@ -58,7 +69,7 @@ _RULES = (
             "安装同版本的 NNAL 并 source 其 set_env.sh",
         ),
     ),
-    (
+    _Known(
         re.compile(r"lib(?:ascend_hal|drvdsmi_host|dcmi|c_sec)\.so[\w.]*: cannot open"),
         Text(
             "a library of the driver is not visible: no driver on this host, or its folder not mounted",
@@ -69,7 +80,7 @@ _RULES = (
             "让 driver/lib64 可见（容器内需挂载），并重新 source set_env.sh",
         ),
     ),
-    (
+    _Known(
         re.compile(r"undefined symbol: (?:_ZN3atb|_ZN3Mki)"),
         Text(
             "NNAL (ATB) is of another release than the one this torch_npu was built for",
@@ -80,7 +91,7 @@ _RULES = (
             "安装与配套 CANN 对应的 NNAL，并 source 其 set_env.sh",
         ),
     ),
-    (
+    _Known(
         re.compile(r"undefined symbol: (?:acl|rt[A-Z]|Hccl|hccl|Msprof|_ZN2ge)"),
         Text(
             "this torch_npu needs another CANN than the one that is loaded",
@@ -91,7 +102,7 @@ _RULES = (
             "改用与此 torch_npu 配套的 CANN，或与此 CANN 配套的 torch_npu",
         ),
     ),
-    (
+    _Known(
         re.compile(r"undefined symbol"),
         Text(
             "torch and torch_npu were built for different torch releases: torch_npu fits exactly one",
@@ -99,7 +110,7 @@ _RULES = (
         ),
         Text("install torch and torch_npu as a pair", "成对安装 torch 与 torch_npu"),
     ),
-    (
+    _Known(
         re.compile(r"static TLS"),
         Text(
             "the loader has no static thread-local space left for a late library (aarch64, usually libgomp)",
@@ -110,7 +121,7 @@ _RULES = (
             "预加载报错中的库：export LD_PRELOAD=<该库路径>",
         ),
     ),
-    (
+    _Known(
         re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+.*not found"),
         Text(
             "the C++ or C library of this system is older than the one the wheel was built with",
@@ -121,7 +132,7 @@ _RULES = (
             "使用更新的系统或镜像，或把较新的 libstdc++ 放到 LD_LIBRARY_PATH 最前",
         ),
     ),
-    (
+    _Known(
         re.compile(r"Two accelerators"),
         Text(
             "this torch build drives another accelerator, and torch_npu refuses to share",
@@ -129,7 +140,7 @@ _RULES = (
         ),
         Text("install the CPU build of the same torch release", "安装同版本 torch 的 CPU 构建"),
     ),
-    (
+    _Known(
         re.compile(r"No module named 'torch_npu\._C'"),
         Text(
             "a folder without the compiled part stands in for the package: a source tree on the path, "
@@ -141,20 +152,20 @@ _RULES = (
             "离开源码目录并将其移出 PYTHONPATH；为此 Python 重新安装 wheel",
         ),
     ),
-    (
+    _Known(
         re.compile(r"No module named '(?P<module>[\w.]+)'"),
         Text("a Python package that torch_npu imports is missing", "缺少 torch_npu 需要导入的 Python 包"),
         Text("install the missing package into the same interpreter", "在同一解释器中安装缺失的包"),
     ),
-    (
+    _Known(
         re.compile(r"AttributeError: (?:partially initialized )?module 'torch"),
-        DEFECT,
+        DEFECT_CAUSE,
         Text(
             "install a later post release of torch_npu for the same torch (now {version})",
             "为同一 torch 安装更新的 torch_npu post 版本（当前 {version}）",
         ),
     ),
-    (
+    _Known(
         re.compile(r"path permission check failed|permission", re.I),
         Text(
             "torch_npu refuses CANN folders that belong to another user",
@@ -166,12 +177,12 @@ _RULES = (
         ),
     ),
 )
-OTHER = Text(
+OTHER_CAUSE = Text(
     "the innermost error above names the cause; it is none of the known ones",
     "上面最内层的错误即为原因；它不在已知原因之列",
 )
-LOOK = Text("look the whole message up", "查询完整报错")
-CRASH = Text(
+LOOK_FIX = Text("look the whole message up", "查询完整报错")
+CRASH_CAUSE = Text(
     "the interpreter died with signal {signal} while importing", "解释器在导入时因信号 {signal} 终止"
 )
 
@@ -188,7 +199,12 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         Severity.ERROR,
         TITLE,
         cause,
-        {"error": words, "version": version, "signal": seen.signal, "known": cause not in (OTHER, CRASH)},
+        {
+            "error": words,
+            "version": version,
+            "signal": seen.signal,
+            "known": cause not in (OTHER_CAUSE, CRASH_CAUSE),
+        },
         fixes=(*_later_posts(machine, tables, cause), fix),
         evidence=(
             evidence("import torch_npu", words),
@@ -200,7 +216,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
 def _later_posts(machine: Machine, tables: Tables, cause: Text) -> tuple[Fix, ...]:
     """The next releases for the same torch, when the build itself may be at fault."""
     torch, version = machine.python.first("torch"), torch_npu_version(machine)
-    if cause is not DEFECT or torch is None or version is None:
+    if cause is not DEFECT_CAUSE or torch is None or version is None:
         return ()
     later = [
         row for row in tables.rows_for_torch(torch.version) if row.on_index and row.version > package(version)
@@ -208,15 +224,15 @@ def _later_posts(machine: Machine, tables: Tables, cause: Text) -> tuple[Fix, ..
     install = cann_in_use(machine)
     fitting = [r for r in later if install and relation_to(tables, r, install) is not Relation.OUTSIDE]
     return tuple(
-        Fix(POST, pip_pair(machine, row.torch, row.torch_npu)) for row in (fitting or later)[::-1][:1]
+        Fix(POST_FIX, pip_pair(machine, row.torch, row.torch_npu)) for row in (fitting or later)[::-1][:1]
     )
 
 
 def _explain(error: str, crashed: bool) -> tuple[Text, Fix]:
-    for pattern, cause, note in _RULES:
-        if pattern.search(error):
-            return cause, Fix(note)
-    return (CRASH if crashed and not error else OTHER), Fix(LOOK, ("npudoctor explain -",))
+    for known in _KNOWN:
+        if known.error.search(error):
+            return known.cause, Fix(known.fix)
+    return (CRASH_CAUSE if crashed and not error else OTHER_CAUSE), Fix(LOOK_FIX, ("npudoctor explain -",))
 
 
 CHECK = Check(
@@ -225,26 +241,9 @@ CHECK = Check(
     Text("torch_npu can be imported", "可以导入 torch_npu"),
     needs=("probes.torch_npu",),
     run=run,
-    explained_by=(
-        "NPU003",
-        "NPU005",
-        "NPU030",
-        "NPU031",
-        "NPU032",
-        "NPU033",
-        "NPU034",
-        "NPU035",
-        "NPU036",
-        "NPU041",
-        "NPU042",
-        "NPU050",
-        "NPU061",
-        "NPU062",
-        "NPU063",
-        "NPU071",
-        "NPU072",
-        "NPU073",
-        "NPU089",
+    explained_by=tuple(
+        "NPU003 NPU005 NPU030 NPU031 NPU032 NPU033 NPU034 NPU035 NPU036 NPU041 NPU042 NPU050 "
+        "NPU061 NPU062 NPU063 NPU071 NPU072 NPU073 NPU089".split()
     ),
     sources=("https://github.com/Ascend/pytorch/blob/master/docs/zh/installation_guide/faq.md",),
 )

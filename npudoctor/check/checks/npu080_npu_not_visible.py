@@ -21,21 +21,21 @@ from npudoctor.check.api import (
 TITLE = Text(
     "no NPU is visible here, although {software} is installed", "此处看不到 NPU，尽管已安装 {software}"
 )
-HOST = Text(
+HOST_CAUSE = Text(
     "no Ascend device on the PCI bus and no /dev/davinci* node: this machine has none, or the virtual "
     "machine was "
     "not given one",
     "PCI 总线上没有昇腾设备，也没有 /dev/davinci* 节点：本机没有 NPU，或虚拟机没有直通 NPU",
 )
-INSIDE = Text(
+INSIDE_CAUSE = Text(
     "no /dev/davinci* node is in this container: it was started without devices, or the host has none",
     "容器内没有 /dev/davinci* 节点：启动时没有映射设备，或主机没有 NPU",
 )
-MAP = Text(
+MAP_FIX = Text(
     "on the host, print the right docker run line and start the container with it",
     "在主机上生成正确的 docker run 命令，并用它启动容器",
 )
-MOVE = Text(
+MOVE_FIX = Text(
     "run on a machine that has an NPU; torch without torch_npu is enough for this one",
     "请在有 NPU 的机器上运行；本机只需不带 torch_npu 的 torch",
 )
@@ -54,13 +54,13 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         if there
     ]
     inside = in_container(machine)
-    map_it = (Fix(MAP, ("npudoctor container",), host_only=True),) if inside else ()
+    map_it = (Fix(MAP_FIX, ("npudoctor container",), host_only=True),) if inside else ()
     yield CHECK.found(
         Severity.ERROR,
         TITLE,
-        INSIDE if inside else HOST,
+        INSIDE_CAUSE if inside else HOST_CAUSE,
         {"software": ", ".join(software)},
-        fixes=(*map_it, Fix(MOVE)),
+        fixes=(*map_it, Fix(MOVE_FIX)),
         evidence=(evidence("/dev", "davinci*: ENOENT"),),
     )
 

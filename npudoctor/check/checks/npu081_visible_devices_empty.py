@@ -30,8 +30,8 @@ RAY_CAUSE = Text(
     'resources={{"NPU": n}})',
     '对没有申请 NPU 的进程（作业的入口进程、没有 resources={{"NPU": n}} 的 actor），Ray 会将其置空',
 )
-UNSET = Text("unset it, or name devices", "取消设置，或写明设备号")
-RAY = Text(
+UNSET_FIX = Text("unset it, or name devices", "取消设置，或写明设备号")
+RAY_FIX = Text(
     "ask Ray for NPUs, or forbid it to set the variable (Ray)", "向 Ray 申请 NPU，或禁止 Ray 设置该变量"
 )
 
@@ -43,10 +43,10 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         return
     in_ray = any(name.startswith("RAY_") for name in value(machine.env, {}))
     ray = Fix(
-        RAY,
+        RAY_FIX,
         ("export RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES=1", "@ray.remote(resources={'NPU': 1})"),
     )
-    unset = Fix(UNSET, ("unset ASCEND_RT_VISIBLE_DEVICES",))
+    unset = Fix(UNSET_FIX, ("unset ASCEND_RT_VISIBLE_DEVICES",))
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

@@ -49,27 +49,9 @@ CHECK = Check(
     Text("torch.npu.is_available()", "torch.npu.is_available() 检查"),
     needs=("probes.compute",),
     run=run,
-    explained_by=(
-        "NPU003",
-        "NPU004",
-        "NPU005",
-        "NPU007",
-        "NPU010",
-        "NPU011",
-        "NPU012",
-        "NPU013",
-        "NPU014",
-        "NPU015",
-        "NPU016",
-        "NPU017",
-        "NPU018",
-        "NPU031",
-        "NPU032",
-        "NPU036",
-        "NPU080",
-        "NPU081",
-        "NPU082",
-        "NPU083",
+    explained_by=tuple(
+        "NPU003 NPU004 NPU005 NPU007 NPU010 NPU011 NPU012 NPU013 NPU014 NPU015 NPU016 NPU017 "
+        "NPU018 NPU031 NPU032 NPU036 NPU080 NPU081 NPU082 NPU083".split()
     ),
     sources=("https://github.com/vllm-project/vllm-ascend/issues/14628",),
 )

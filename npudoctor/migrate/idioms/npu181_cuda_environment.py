@@ -8,10 +8,10 @@ from npudoctor import tables
 from npudoctor.core.text import verbatim
 from npudoctor.migrate.idioms import Change, Idiom, Message, Settings, Severity, Text, View, found, swap
 
-_RENAMED = Text("{code} is read by CUDA only", "只有 CUDA 读取 {code}")
+_RENAMED_TITLE = Text("{code} is read by CUDA only", "只有 CUDA 读取 {code}")
 _CAUSE = Text("on an NPU machine nothing reads it, so what it asks for does not happen",
               "NPU 机器上没有程序读取它，因此它不起作用")
-_MESSAGE = Message(_RENAMED, _CAUSE, Text("use the NPU's own variable", "改用 NPU 对应的变量"))
+_MESSAGE = Message(_RENAMED_TITLE, _CAUSE, Text("use the NPU's own variable", "改用 NPU 对应的变量"))
 
 
 def run(view: View, settings: Settings) -> Iterator[Change]:
@@ -44,7 +44,7 @@ def _message(row: Mapping[str, str]) -> Message:
         en = f"{other} is the NPU's variable" + (f": {en}" if en else "")
         zh = f"NPU 对应的变量为 {other}" + (f"：{zh}" if zh else "")
     severity = Severity.NOTE if row["treatment"] == "rename" or not other else Severity.WARNING
-    return Message(_RENAMED, _CAUSE, verbatim(en, zh), severity, (row["source_url"],))
+    return Message(_RENAMED_TITLE, _CAUSE, verbatim(en, zh), severity, (row["source_url"],))
 
 
 IDIOM = Idiom("NPU181", "cuda-environment", _MESSAGE, run)

@@ -29,12 +29,12 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
-_SILENT = Text(
+_SILENT_CAUSE = Text(
     "without CUDA this raises nothing: it answers as if there were no accelerator, or does nothing",
     "没有 CUDA 时不会报错，只会返回“没有加速器”或什么都不做",
 )
-_LEFT = {
-    "silent": _SILENT,
+_LEFT_CAUSES = {
+    "silent": _SILENT_CAUSE,
     "loud": Text("without CUDA this raises", "没有 CUDA 时会报错"),
     "works": Text(
         "it works without CUDA too, but says so by CUDA's name", "没有 CUDA 时也可用，但使用的是 CUDA 的名称"
@@ -115,7 +115,7 @@ def _message(name: str) -> Message:
     """The words for one row: its note where it has one."""
     api = lookup_api(name)
     assert api is not None
-    left = _LEFT[api.if_left]
+    left = _LEFT_CAUSES[api.if_left]
     en, zh = (text.replace("{", "{{").replace("}", "}}") for text in api.note)
     cause = Text(f"{left.en}; {en}" if en else left.en, f"{left.zh}；{zh}" if zh else left.zh)
     if api.action == "rewrite":

@@ -20,18 +20,18 @@ from npudoctor.migrate.api import (
     uses_accelerator,
 )
 
-_FALLBACK = Text(
+_FALLBACK_CAUSE = Text(
     "the documents of torch_npu {versions} say that it may run on the CPU: each call then copies there and "
     "back, which drains the stream twice",
     "torch_npu {versions} 的文档说明其可能回退到 CPU 执行：每次调用都会往返拷贝，并两次等待流",
 )
-_UNSUPPORTED = Text(
+_UNSUPPORTED_CAUSE = Text(
     "the documents of torch_npu {versions} mark it as not supported on Atlas A2 training products",
     "torch_npu {versions} 的文档标注其在 Atlas A2 训练系列产品上不支持",
 )
 _MESSAGE = Message(
     title=Text("`{path}` has a note in torch_npu's documents", "torch_npu 文档对 `{path}` 有说明"),
-    cause=_FALLBACK,
+    cause=_FALLBACK_CAUSE,
     fix=Text(
         "measure it; keep it out of the step loop, or compose it from supported operators",
         "请实测；不要放在步进循环中，或用受支持的算子组合实现",
@@ -56,7 +56,7 @@ def _message(path: str) -> Message:
     row = _rows()[path]
     unsupported = row["problem"] == "unsupported"
     severity = Severity.WARNING if unsupported else Severity.NOTE
-    cause = _UNSUPPORTED if unsupported else _FALLBACK
+    cause = _UNSUPPORTED_CAUSE if unsupported else _FALLBACK_CAUSE
     return Message(_MESSAGE.title, cause, _MESSAGE.fix, severity, (row["source_url"],))
 
 

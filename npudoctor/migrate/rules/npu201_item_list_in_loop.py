@@ -23,7 +23,7 @@ _FIX = Text(
     "the same numbers to the last bit",
     "在列表中保存 detach 后的张量，循环结束后用一次 stack(...).tolist() 全部读回：数值逐位相同",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "if the list is only used after the loop, keep `{tensor}.detach()` in it (with .clone() if the tensor is "
     "written to later) and read all of it after the loop: `{name} = torch.stack({name}).tolist()`; else read "
     "less often",
@@ -41,7 +41,7 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Every list that is filled by scalar reads."""
     del node
-    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT, _FIX))
+    return collected(ctx, "NPU201", False, (_TITLE, _CAUSE, _FIX, _LEFT_FIX, _FIX))
 
 
 RULE = Rule(

@@ -23,14 +23,14 @@ _FIX = Text(
     "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加；"
     "在设备上累加张量会得到不同的舍入结果",
 )
-_UNSAFE = Text(
+_UNSAFE_FIX = Text(
     "collect the detached tensors, read them back once after the loop and add them on the host in the same "
     "order. `{name}` is an attribute: an object elsewhere that looks at it while the loop runs, or after an "
     "exception left the loop, would miss the parts, so this is applied with --unsafe-fixes only",
     "收集 detach 后的张量，循环结束后一次读回，并在主机上按相同顺序相加。`{name}` 是属性：若其他对象在循环"
     "运行期间或循环因异常中止后读取它，会缺少这些部分，因此仅在 --unsafe-fixes 时应用",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "if the sum is only used after the loop, collect `{tensor}.detach()` in a list `parts` and add the "
     "numbers after the loop in the same order: `for part in torch.stack(parts).tolist(): {name} {sign} part`",
     "若该累加值只在循环之后使用，请将 `{tensor}.detach()` 收集到列表 `parts`，循环后按相同顺序相加："
@@ -47,7 +47,7 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Every running sum of scalar reads."""
     del node
-    return collected(ctx, "NPU202", True, (_TITLE, _CAUSE, _FIX, _LEFT, _UNSAFE))
+    return collected(ctx, "NPU202", True, (_TITLE, _CAUSE, _FIX, _LEFT_FIX, _UNSAFE_FIX))
 
 
 RULE = Rule(

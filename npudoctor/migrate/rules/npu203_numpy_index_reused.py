@@ -23,7 +23,7 @@ _FIX = Text(
     "make it a tensor on the device once: the same elements are selected",
     "只在设备上创建一次索引张量：选取的元素完全相同",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "convert the index once where it is made: `{name} = torch.as_tensor({value}, device=...)`, with the "
     "device of the tensors it selects from",
     "请在生成索引处转换一次：`{name} = torch.as_tensor({value}, device=...)`，设备与被索引的张量一致",
@@ -46,7 +46,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         params["syncs"] = len(upload.uses) - 1
         params["value"] = ctx.text(upload.assign.value)[:60]
         if upload.refusal is not None:
-            told = message(_TITLE[heat], upload.refusal, _LEFT, heat, SOURCE_COPY)
+            told = message(_TITLE[heat], upload.refusal, _LEFT_FIX, heat, SOURCE_COPY)
             yield change(ctx, upload.assign, message=told, **params)
             continue
         told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_COPY)

@@ -11,7 +11,7 @@ from npudoctor.migrate.api import Change, Edit, Message, ModuleContext, Rule, Sa
 from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.analysis import Analysis, analyse
 from npudoctor.migrate.sync.forms import indent_of
-from npudoctor.migrate.sync.rows import NOT_PROVED, Row
+from npudoctor.migrate.sync.rows import NOT_PROVED_CAUSE, Row
 from npudoctor.migrate.sync.words import SOURCE_SCALAR, by_heat, message
 
 _TITLE = by_heat(
@@ -27,7 +27,7 @@ _FIX = Text(
     "stack {joined} and read them with one .tolist(): the same numbers to the last bit",
     "将 {joined} 堆叠后用一次 .tolist() 读回：数值逐位相同",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "read those of {values} that are 0-dim tensors of one dtype on one device together: "
     "`a, b = torch.stack((x, y)).tolist()`",
     "将 {values} 中位于同一设备、dtype 相同的零维张量一起读回：`a, b = torch.stack((x, y)).tolist()`",
@@ -58,7 +58,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             continue
         left = analysis.told(row)
         if left:
-            told = message(_TITLE[heat], NOT_PROVED, _LEFT, heat, SOURCE_SCALAR)
+            told = message(_TITLE[heat], NOT_PROVED_CAUSE, _LEFT_FIX, heat, SOURCE_SCALAR)
             params["values"] = ", ".join(dict.fromkeys(ctx.text(r.value)[:40] for r in left))
             yield change(ctx, left[0].node, message=told, reads=len(left), **params, syncs=len(left))
 

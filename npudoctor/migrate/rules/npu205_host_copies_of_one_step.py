@@ -28,7 +28,7 @@ _FIX = Text(
     "用一次 {helper}() 调用拷贝 {values}：它将 dtype 相同的张量合并为一次传输，返回的主机张量逐位相同、"
     "形状不变且各自拥有内存",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "copy {values} at one place: join those of one dtype with "
     "torch.cat([t.reshape(-1) for t in (...)]).cpu() and "
     "split on the host (torch.cat of different dtypes would convert them), or keep the rollout buffer on "
@@ -39,7 +39,7 @@ _LEFT = Text(
 _MESSAGE = Message(
     Text("several copies to the host in one step", "同一步内多次拷贝到主机"),
     _CAUSE,
-    _LEFT,
+    _LEFT_FIX,
     sources=(SOURCE_COPY,),
 )
 _WIDTH = 110
@@ -61,7 +61,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             yield change(ctx, first, *edits, message=told, **params)
     for group in analysis.copies:
         heat = group[0].heat
-        told = message(_TITLE[heat], _reason(analysis, group), _LEFT, heat, SOURCE_COPY)
+        told = message(_TITLE[heat], _reason(analysis, group), _LEFT_FIX, heat, SOURCE_COPY)
         params = {"reads": len(group), "syncs": len(group), "heat": heat.value}
         params["values"] = _listed(ctx.text(r.value) for r in group)
         yield change(ctx, group[0].node, message=told, **params)

@@ -17,11 +17,11 @@ _CAUSE = Text(
     "on an NPU each blocking copy to the device drains the stream; the buffer is only read after the rollout",
     "在 NPU 上，每次阻塞的主机到设备拷贝都会排空流；而该缓冲区只在 rollout 之后读取",
 )
-_SAFE = Text(
+_SAFE_FIX = Text(
     "fill a host copy of the buffer and upload it once after the loop: the same numbers to the last bit",
     "填充该缓冲区的主机副本，循环后一次上传：数值逐位相同",
 )
-_UNSAFE = Text(
+_UNSAFE_FIX = Text(
     "fill a host copy of the buffer and upload it once after the loop. The conversion to the buffer's "
     "dtype then happens "
     "on the host instead of the device; both round to nearest, but no device was measured: --unsafe-fixes "
@@ -32,7 +32,7 @@ _UNSAFE = Text(
 _MESSAGE = Message(
     Text("a buffer is filled by an upload on each step", "每一步通过上传填充缓冲区"),
     _CAUSE,
-    _SAFE,
+    _SAFE_FIX,
     sources=(SOURCE_COPY,),
 )
 
@@ -45,7 +45,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         if step.refusal is not None:
             continue  # NPU210 tells of the upload
         heat = analysis.loops.of(step.assign)
-        told = message(_TITLE[heat], _CAUSE, _SAFE if step.same_dtype else _UNSAFE, heat, SOURCE_COPY)
+        told = message(_TITLE[heat], _CAUSE, _SAFE_FIX if step.same_dtype else _UNSAFE_FIX, heat, SOURCE_COPY)
         yield change(
             ctx,
             step.assign,

@@ -38,7 +38,7 @@ _FIX = Text(
     "传入 validate_args=False，并在每次更新后检查一次损失。数值不变；但出现 NaN 时会在更新结束时报错，"
     "而不是立即报错。仅在 --unsafe-fixes 时应用",
 )
-_LEFT = Text(
+_LEFT_FIX = Text(
     "pass validate_args=False where the distribution is built, and test the loss with torch.isfinite once "
     "per update; "
     "here it is not certain how the arguments are passed or where such a test can stand",
@@ -84,7 +84,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for construction in built:
         heat = analysis.loops.of(construction.call)
         edits = () if construction.guarded or not checked else _switch_off(ctx, construction)
-        message = _MESSAGE if edits else Message(_TITLE, _CAUSE, _LEFT, Severity.WARNING, _MESSAGE.sources)
+        left = Message(_TITLE, _CAUSE, _LEFT_FIX, Severity.WARNING, _MESSAGE.sources)
+        message = _MESSAGE if edits else left
         yield change(
             ctx,
             construction.call,

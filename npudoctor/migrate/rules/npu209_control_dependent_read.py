@@ -21,12 +21,12 @@ _FIX = Text(
     "device: torch.where(condition, a, b)",
     "若算法允许，请降低判断频率：每个 epoch 检查一次 KL；或用 torch.where(condition, a, b) 将选择留在设备上",
 )
-_FINITE = Text(
+_FINITE_FIX = Text(
     "test once per update instead: look at the loss after the loop. What the branch does then comes later "
     "than now, so this is for a person",
     "改为每次更新检查一次：在循环之后检查损失。分支中的处理会比现在更晚发生，因此需人工处理",
 )
-_INVARIANT = Text(
+_INVARIANT_FIX = Text(
     "the value does not change inside this loop: read it once before it",
     "该值在此循环内不变：请在循环之前读取一次",
 )
@@ -45,7 +45,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for read in analysis.reads:
         if read.use == CONTROL and read.kind != "format":
             finite = any(word in ctx.text(read.node) for word in ("isnan", "isfinite", "isinf"))
-            fix = _INVARIANT if analysis.invariant(read) else _FINITE if finite else _FIX
+            fix = _INVARIANT_FIX if analysis.invariant(read) else _FINITE_FIX if finite else _FIX
             told = message(_TITLE[read.heat], _CAUSE, fix, read.heat, SOURCE_SCALAR)
             yield change(ctx, read.node, message=told, heat=read.heat.value, syncs=1)
 

@@ -23,19 +23,19 @@ _TITLES = by_heat(
     "{reads} blocking uploads in one statement ({values}) <when>",
     "同一语句中有 {reads} 次阻塞上传（{values}；<often>）",
 )
-_STEP = Text(
+_STEP_FIX = Text(
     "keep what is only read after the rollout in a host buffer and upload it once per update; join the "
     "arrays that the policy needs now into one upload, and step many environments with one inference",
     "将只在 rollout 之后读取的数据放在主机缓冲区，每次更新上传一次；策略当前需要的数组合并为一次上传，"
     "并用一次推理驱动多个环境",
 )
-_BATCH = Text(
+_BATCH_FIX = Text(
     "upload the whole rollout once before the loop and index it on the device, or join the arrays of a batch "
     "into one upload",
     "在循环之前一次上传整个 rollout，再在设备上索引；或将一个批次的数组合并为一次上传",
 )
 _MESSAGE = Message(
-    Text("a blocking upload in a hot loop", "热循环中的阻塞上传"), _CAUSE, _STEP, sources=(SOURCE_COPY,)
+    Text("a blocking upload in a hot loop", "热循环中的阻塞上传"), _CAUSE, _STEP_FIX, sources=(SOURCE_COPY,)
 )
 
 
@@ -51,7 +51,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for group in groups.values():
         heat = group[0].heat
         title = _TITLES[heat] if len(group) > 1 else _TITLE[heat]
-        told = message(title, _CAUSE, _BATCH if heat is Heat.MINIBATCH else _STEP, heat, SOURCE_COPY)
+        told = message(title, _CAUSE, _BATCH_FIX if heat is Heat.MINIBATCH else _STEP_FIX, heat, SOURCE_COPY)
         values = ", ".join(dict.fromkeys(ctx.text(w.node)[:40] for w in group))
         numbers: dict[str, Any] = {"reads": len(group), "syncs": len(group), "values": values}
         yield change(ctx, group[0].node, message=told, heat=heat.value, **numbers)

@@ -16,7 +16,7 @@ _CAUSE = Text(
     "它并不会带来流本身没有的顺序保证；每次读取结果时本来就会等待",
 )
 _FIX = Text("delete it, or keep it only around a time measurement", "删除它，或仅在计时前后保留")
-_CACHE = Text(
+_CACHE_CAUSE = Text(
     "empty_cache() synchronises the device and gives back memory that the next step asks for again",
     "empty_cache() 会同步设备，并归还下一步又要申请的内存",
 )
@@ -40,7 +40,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for wait in analyse(ctx).waits:
         if wait.kind == SYNCHRONIZE and not _is_timed(ctx, wait.node):
             cache = _empties_cache(ctx, wait.node)
-            words = (_CACHE, _CACHE_FIX) if cache else (_CAUSE, _FIX)
+            words = (_CACHE_CAUSE, _CACHE_FIX) if cache else (_CAUSE, _FIX)
             told = message(_TITLE[wait.heat], *words, wait.heat, *_MESSAGE.sources)
             yield change(ctx, wait.node, message=told, heat=wait.heat.value, syncs=1)
 

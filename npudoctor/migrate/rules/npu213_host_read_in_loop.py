@@ -15,11 +15,11 @@ _CAUSE = Text(
     "the read drains the task queue and the stream before the host goes on",
     "该读取会先排空任务队列和流，主机才能继续",
 )
-_CALLED = Text(
+_CALLED_CAUSE = Text(
     "the function is called from a loop, so the read drains the task queue and the stream on every call",
     "该函数在循环中被调用，每次调用都会排空任务队列和流",
 )
-_INVARIANT = Text(
+_INVARIANT_FIX = Text(
     "the value does not change inside this loop: read it once before it",
     "该值在此循环内不变：请在循环之前读取一次",
 )
@@ -63,8 +63,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for read in analysis.reads:
         if read.use in (DEBUG, CONTROL) or read.kind == "format" or read.node in packed:
             continue
-        cause = _CALLED if analysis.loops.called_from_loop(read.node) else _CAUSE
-        fix = _INVARIANT if analysis.invariant(read) else _FIXES.get(read.use, _FIX)
+        cause = _CALLED_CAUSE if analysis.loops.called_from_loop(read.node) else _CAUSE
+        fix = _INVARIANT_FIX if analysis.invariant(read) else _FIXES.get(read.use, _FIX)
         source = SOURCE_COPY if read.kind == "array" else SOURCE_SCALAR
         told = message(_TITLE[read.heat], cause, fix, read.heat, source)
         yield change(ctx, read.node, message=told, heat=read.heat.value, syncs=1)

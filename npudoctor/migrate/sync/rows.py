@@ -16,7 +16,7 @@ from npudoctor.migrate.sync.values import Values
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
-NOT_PROVED = Text(
+NOT_PROVED_CAUSE = Text(
     "it is not proved that at least two of the values are 0-dim floating tensors on one device that "
     "nothing changes "
     "in between",

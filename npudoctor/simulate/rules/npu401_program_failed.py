@@ -10,12 +10,12 @@ from typing import Any
 
 from npudoctor.simulate.api import Finding, Fix, Place, Rule, Severity, Text
 
-_FAILED = Text("the program stopped with an error: {error}", "程序异常终止：{error}")
-_FAILED_CAUSE = Text(
+_TITLE = Text("the program stopped with an error: {error}", "程序异常终止：{error}")
+_CAUSE = Text(
     "the counts below end where the program ended; the traceback is above",
     "下方统计截止到程序终止处；堆栈信息见上文",
 )
-_FAILED_FIX = Text("mend the error and run again", "修正该错误后重新运行")
+_FIX = Text("mend the error and run again", "修正该错误后重新运行")
 
 
 def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
@@ -24,9 +24,9 @@ def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
         return
     path, _, line = outcome.where.rpartition(":")
     yield Finding(
-        "NPU401", "program-failed", Severity.ERROR, _FAILED, _FAILED_CAUSE,
+        "NPU401", "program-failed", Severity.ERROR, _TITLE, _CAUSE,
         place=Place(path, int(line)) if line.isdigit() else None,
-        params={"error": outcome.error or f"exit status {outcome.status}"}, fixes=(Fix(_FAILED_FIX),),
+        params={"error": outcome.error or f"exit status {outcome.status}"}, fixes=(Fix(_FIX),),
     )
 
 

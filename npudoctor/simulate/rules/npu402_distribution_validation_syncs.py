@@ -12,22 +12,22 @@ from typing import Any
 from npudoctor.simulate.api import Finding, Fix, Place, Rule, Severity, Text
 
 VALIDATION_FILES = ("torch/distributions/",)
-_VALIDATION = Text(
+_TITLE = Text(
     "{times} of {total} host-device syncs come from argument checks of torch.distributions",
     "{total} 次主机与设备同步中，有 {times} 次来自 torch.distributions 的参数校验",
 )
-_VALIDATION_CAUSE = Text(
+_CAUSE = Text(
     "a distribution tests its parameters with `if not ...all()`, which reads one number back from the "
     "device each time",
     "分布对象用 `if not ...all()` 校验参数，每次都要从设备读回一个数",
 )
-_VALIDATION_FIX = Text(
+_FIX = Text(
     "pass validate_args=False, or call torch.distributions.Distribution.set_default_validate_args(False) "
     "once; numbers stay the same, but invalid parameters then no longer raise ValueError",
     "传入 validate_args=False，或调用一次 torch.distributions.Distribution.set_default_validate_args(False)；"
     "数值不变，但参数非法时不再抛出 ValueError",
 )
-_VALIDATION_SOURCE = "https://docs.pytorch.org/docs/stable/distributions.html"
+_SOURCE = "https://docs.pytorch.org/docs/stable/distributions.html"
 
 
 def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
@@ -42,10 +42,10 @@ def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
     if worst is None:
         return
     yield Finding(
-        "NPU402", "distribution-validation-syncs", Severity.NOTE, _VALIDATION, _VALIDATION_CAUSE,
+        "NPU402", "distribution-validation-syncs", Severity.NOTE, _TITLE, _CAUSE,
         place=Place(worst[1]["path"], worst[1]["line"]),
         params={"times": times, "total": summary["totals"]["syncs"]},
-        fixes=(Fix(_VALIDATION_FIX),), sources=(_VALIDATION_SOURCE,),
+        fixes=(Fix(_FIX),), sources=(_SOURCE,),
     )
 
 

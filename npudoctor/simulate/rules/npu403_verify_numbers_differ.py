@@ -10,16 +10,16 @@ from typing import Any
 
 from npudoctor.simulate.api import Evidence, Finding, Fix, Rule, Severity, Text
 
-_DIFFERS = Text(
+_TITLE = Text(
     "the migrated program's numbers differ from the original's: {n} of {total} compared values",
     "迁移后的程序与原程序的数值不一致：比较的 {total} 个值中有 {n} 个不同",
 )
-_DIFFERS_CAUSE = Text(
+_CAUSE = Text(
     "the original ran on the CPU and the migrated code on the simulated NPU, which computes with the same "
     "CPU kernels; so a difference comes from the code",
     "原程序在 CPU 上运行，迁移后的代码在模拟 NPU 上运行，二者使用相同的 CPU 算子，因此差异来自代码本身",
 )
-_DIFFERS_FIX = Text(
+_FIX = Text(
     "look at the first difference; undo the rewrite that it comes from, or seed what is random",
     "查看第一处差异；撤销引起差异的改写，或为随机部分设定种子",
 )
@@ -34,9 +34,9 @@ def run(verification: Any, lang: Any) -> Iterator[Finding]:
     )
     total = max(sum(verification.compared.values()), len(verification.differences))
     yield Finding(
-        "NPU403", "verify-numbers-differ", Severity.ERROR, _DIFFERS, _DIFFERS_CAUSE,
+        "NPU403", "verify-numbers-differ", Severity.ERROR, _TITLE, _CAUSE,
         params={"n": len(verification.differences), "total": total}, evidence=evidence,
-        fixes=(Fix(_DIFFERS_FIX),),
+        fixes=(Fix(_FIX),),
     )
 
 

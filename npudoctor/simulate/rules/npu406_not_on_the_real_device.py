@@ -11,7 +11,7 @@ from typing import Any
 from npudoctor import tables
 from npudoctor.simulate.api import Finding, Fix, Place, Rule, Severity, Text
 
-_LIMIT = {
+_TITLES = {
     "refused": Text("the real device refuses {operator} with {dtype} ({times} times here)",
                     "真实设备不支持 {operator}（{dtype}）（此处 {times} 次）"),
     "fallback": Text("the real device runs {operator} with {dtype} on the CPU ({times} times here)",
@@ -23,8 +23,8 @@ _LIMIT = {
     "slow": Text("{operator} with {dtype} is a weak spot of the real device ({times} times here)",
                  "{operator}（{dtype}）是真实设备的薄弱点（此处 {times} 次）"),
 }
-_BFLOAT16 = Text("the chip has no bfloat16", "该芯片不支持 bfloat16")
-_LIMIT_FIX = Text(
+_BFLOAT16_CAUSE = Text("the chip has no bfloat16", "该芯片不支持 bfloat16")
+_FIX = Text(
     "use a type or operator that the chip has (usually float32); --strict stops at the first one",
     "改用芯片支持的类型或算子（通常为 float32）；--strict 会在第一处停止",
 )
@@ -43,11 +43,11 @@ def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
         times = sum(other["times"] for other in summary["limits"] if other["key"] == hit["key"])
         yield Finding(
             "NPU406", "not-on-the-real-device",
-            Severity.NOTE if effect == "slow" else Severity.WARNING, _LIMIT[effect],
-            Text(row["en"], row["zh"]) if row else _BFLOAT16,
+            Severity.NOTE if effect == "slow" else Severity.WARNING, _TITLES[effect],
+            Text(row["en"], row["zh"]) if row else _BFLOAT16_CAUSE,
             place=Place(hit["path"], hit["line"] or None),
             params={"operator": hit["operator"], "dtype": hit["dtype"], "times": times},
-            fixes=(Fix(_LIMIT_FIX),), sources=(row["source_url"],) if row else (),
+            fixes=(Fix(_FIX),), sources=(row["source_url"],) if row else (),
         )
 
 

@@ -21,7 +21,7 @@ _PASSED = Text(
     "Python {python}, torch {torch}, torch_npu {torch_npu}",
     "解释器 Python {python}，torch {torch}，torch_npu {torch_npu}",
 )
-_NO_NPU = Text("--device npu: torch sees no NPU", "--device npu：torch 看不到 NPU")
+_NO_NPU_TITLE = Text("--device npu: torch sees no NPU", "--device npu：torch 看不到 NPU")
 _NO_NPU_CAUSE = Text(
     "an NPU was asked for. torch_npu here: {torch_npu}; device files: {davinci}; torch.npu.is_available(): "
     "{available}",
@@ -31,24 +31,26 @@ _NO_NPU_FIX = Text(
     "find out why with check; to validate the code path without hardware use --device sim or --device cpu",
     "用 check 查明原因；若只想在没有硬件时验证代码路径，请用 --device sim 或 --device cpu",
 )
-_SIMULATED = Text(
+_SIMULATED_TITLE = Text(
     "--device npu: the NPU of this interpreter is simulated", "--device npu：该解释器中的 NPU 是模拟的"
 )
 _SIMULATED_CAUSE = Text(
     "torch.npu.is_simulated is true; a run on it must not pass for one on hardware",
     "torch.npu.is_simulated 为真；在其上的运行不能当作在硬件上的运行",
 )
-_UNUSED = Text(
+_UNUSED_TITLE = Text(
     "an Ascend device is here ({davinci}) and torch cannot use it",
     "此处有昇腾设备（{davinci}），但 torch 无法使用",
 )
-_DOUBTS = Text("check reports {count} faults here: {codes}", "check 在此发现 {count} 个问题：{codes}")
+_DOUBTS_TITLE = Text("check reports {count} faults here: {codes}", "check 在此发现 {count} 个问题：{codes}")
 _DOUBTS_CAUSE = Text(
     "torch opens the NPU all the same; a fault that check sees may still show in a later stage or under load",
     "torch 仍能打开 NPU；但 check 发现的问题可能在后续阶段或高负载时显现",
 )
 _DOUBTS_FIX = Text("read them", "查看详情")
-_NO_SIM = Text("--device sim: this installation has no simulated NPU", "--device sim：当前安装不含模拟 NPU")
+_NO_SIM_TITLE = Text(
+    "--device sim: this installation has no simulated NPU", "--device sim：当前安装不含模拟 NPU"
+)
 _NO_SIM_CAUSE = Text("the package npudoctor.simulate is not there", "缺少软件包 npudoctor.simulate")
 
 
@@ -66,7 +68,7 @@ def run(context: Context) -> Outcome:
         params = {"count": len(roots), "codes": ", ".join(f.code for f in roots)}
         fix = Fix(_DOUBTS_FIX, ("npudoctor check",))
         note = Finding(
-            _CODE, "check-doubts", Severity.WARNING, _DOUBTS, _DOUBTS_CAUSE, params=params, fixes=(fix,)
+            _CODE, "check-doubts", Severity.WARNING, _DOUBTS_TITLE, _DOUBTS_CAUSE, params=params, fixes=(fix,)
         )
         return replace(outcome, findings=(*outcome.findings, note))
     return outcome
@@ -127,7 +129,7 @@ def _problem(kind: str, asked: str, facts: dict[str, Any]) -> Finding | None:
             _CODE,
             "no-npu",
             Severity.ERROR,
-            _NO_NPU,
+            _NO_NPU_TITLE,
             _NO_NPU_CAUSE,
             params=params,
             fixes=(Fix(_NO_NPU_FIX, ("npudoctor check",)),),
@@ -137,7 +139,7 @@ def _problem(kind: str, asked: str, facts: dict[str, Any]) -> Finding | None:
             _CODE,
             "npu-simulated",
             Severity.ERROR,
-            _SIMULATED,
+            _SIMULATED_TITLE,
             _SIMULATED_CAUSE,
             params=params,
             fixes=(Fix(_NO_NPU_FIX, ("npudoctor check",)),),
@@ -148,13 +150,13 @@ def _problem(kind: str, asked: str, facts: dict[str, Any]) -> Finding | None:
             _CODE,
             "npu-unused",
             Severity.ERROR,
-            _UNUSED,
+            _UNUSED_TITLE,
             _NO_NPU_CAUSE,
             params=params,
             fixes=(Fix(_NO_NPU_FIX, ("npudoctor check",)),),
         )
     if kind == "sim" and not has_simulator():
-        return Finding(_CODE, "no-simulator", Severity.ERROR, _NO_SIM, _NO_SIM_CAUSE, params=params)
+        return Finding(_CODE, "no-simulator", Severity.ERROR, _NO_SIM_TITLE, _NO_SIM_CAUSE, params=params)
     return None
 
 

@@ -18,11 +18,11 @@ _TIMEOUT_S = 300.0
 RTOL, ATOL = 0.02, 1e-3
 _SOURCE = "https://github.com/OpenRLHF/OpenRLHF/pull/605"
 
-_SAME = Text(
+_PASSED = Text(
     "losses of {updates} updates equal the CPU's: largest difference {worst:.1e} of {limit:.0%} allowed",
     "{updates} 次更新的损失与 CPU 一致：最大相差 {worst:.1e}，允许 {limit:.0%}",
 )
-_DIFFERENT = Text(
+_DIFFERENT_TITLE = Text(
     "update {update}: {name} is {found:.4g} on the device and {expected:.4g} on the CPU",
     "第 {update} 次更新：{name} 在设备上为 {found:.4g}，在 CPU 上为 {expected:.4g}",
 )
@@ -70,15 +70,15 @@ def run(context: Context) -> Outcome:
             _CODE,
             "losses-differ",
             Severity.ERROR,
-            _DIFFERENT,
+            _DIFFERENT_TITLE,
             _DIFFERENT_CAUSE,
             params=params,
             evidence=evidence,
             fixes=(Fix(_DIFFERENT_FIX),),
             sources=(_SOURCE,),
         )
-        return failed(Phrase(_DIFFERENT, params), finding, child, facts=facts)
-    return passed(_SAME, facts, findings=findings, facts=facts)
+        return failed(Phrase(_DIFFERENT_TITLE, params), finding, child, facts=facts)
+    return passed(_PASSED, facts, findings=findings, facts=facts)
 
 
 def compare(expected: list[dict[str, float]], found: list[dict[str, float]]) -> dict[str, Any]:

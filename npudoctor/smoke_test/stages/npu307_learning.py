@@ -25,7 +25,7 @@ _PASSED = Text(
     "{success:.0%} success after {steps} steps and {seconds:.1f} s (budget {budget} steps, {limit} s)",
     "{steps} 步、{seconds:.1f} 秒后成功率 {success:.0%}（预算 {budget} 步、{limit} 秒）",
 )
-_FAILED = Text(
+_FAILED_TITLE = Text(
     "{success:.0%} success after {steps} steps and {seconds:.0f} s; {target:.0%} was the aim",
     "{steps} 步、{seconds:.0f} 秒后成功率仅 {success:.0%}，目标为 {target:.0%}",
 )
@@ -85,12 +85,12 @@ def run(context: Context) -> Outcome:
         _CODE,
         "too-slow" if slow else "not-learnt",
         Severity.ERROR,
-        _FAILED,
+        _FAILED_TITLE,
         _SLOW_CAUSE if slow else _FLAT_CAUSE,
         params=facts,
         fixes=(Fix(_SLOW_FIX if slow else _FLAT_FIX, (again,)),),
     )
-    return failed(Phrase(_FAILED, facts), finding, child, findings=findings, facts=facts)
+    return failed(Phrase(_FAILED_TITLE, facts), finding, child, findings=findings, facts=facts)
 
 
 STAGE = Stage(

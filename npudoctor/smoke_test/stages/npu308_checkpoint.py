@@ -22,9 +22,9 @@ _PASSED = Text(
     "2 updates, save, load, 2 updates equal 4 updates ({exactness}); loads on the CPU",
     "2 次更新、保存、加载、再 2 次更新与连续 4 次更新一致（{exactness}）；可在 CPU 上加载",
 )
-_EXACT = Text("to the last bit", "逐位相同")
-_CLOSE = Text("within {limit:.0%}", "相差不超过 {limit:.0%}")
-_DIFFERENT = Text(
+_EXACT_WORDS = Text("to the last bit", "逐位相同")
+_CLOSE_WORDS = Text("within {limit:.0%}", "相差不超过 {limit:.0%}")
+_DIFFERENT_TITLE = Text(
     "update {update} after loading: {name} is {found:.6g}, without the stop it was {expected:.6g}",
     "加载后第 {update} 次更新：{name} 为 {found:.6g}，不中断时为 {expected:.6g}",
 )
@@ -69,13 +69,13 @@ def run(context: Context) -> Outcome:
             _CODE,
             "resume-differs",
             Severity.ERROR,
-            _DIFFERENT,
+            _DIFFERENT_TITLE,
             _DIFFERENT_CAUSE,
             params=params,
             evidence=(Evidence("checkpoint", path),),
         )
-        return failed(Phrase(_DIFFERENT, params), finding, child, facts=facts)
-    exactness = Phrase(_EXACT) if limit == 0 else Phrase(_CLOSE, {"limit": limit})
+        return failed(Phrase(_DIFFERENT_TITLE, params), finding, child, facts=facts)
+    exactness = Phrase(_EXACT_WORDS) if limit == 0 else Phrase(_CLOSE_WORDS, {"limit": limit})
     return passed(_PASSED, {"exactness": exactness}, findings=findings, facts=facts)
 
 

@@ -22,16 +22,16 @@ _PASSED = Text(
     "{size} 个进程经 {backend}：求和为 {sum:g}，梯度与单进程相差不超过 {difference:.0e}；一次 all-reduce "
     "{repeat_ms:.2f} 毫秒",
 )
-_NOT_ASKED = Text("only with --nproc N", "仅在指定 --nproc N 时运行")
-_NO_HCCL = Text(
+_NOT_ASKED_REASON = Text("only with --nproc N", "仅在指定 --nproc N 时运行")
+_NO_HCCL_REASON = Text(
     "hccl is gloo on the simulated NPU: run this stage with --device cpu or on an NPU",
     "模拟 NPU 上的 hccl 就是 gloo：请用 --device cpu 或在 NPU 上运行此阶段",
 )
-_WRONG_SUM = Text(
+_WRONG_SUM_TITLE = Text(
     "rank {rank}: all_reduce gave {sum}, {expected:g} is right",
     "rank {rank}：all_reduce 得到 {sum}，应为 {expected:g}",
 )
-_WRONG_GRADIENT = Text(
+_WRONG_GRADIENT_TITLE = Text(
     "rank {rank}: averaged gradients are {difference:.1e} off one process's (spread between ranks "
     "{spread:.1e})",
     "rank {rank}：平均梯度与单进程相差 {difference:.1e}（各 rank 之间相差 {spread:.1e}）",
@@ -42,14 +42,16 @@ _WRONG_CAUSE = Text(
     "library that does not fit the rest",
     "进程间交换的数值与其持有的不符：每个 rank 的设备设置有误、链路故障，或集合通信库与其余组件不匹配",
 )
-_MISSING = Text("{found} of {wanted} local ranks reported", "本机 {wanted} 个 rank 中只有 {found} 个返回结果")
+_MISSING_TITLE = Text(
+    "{found} of {wanted} local ranks reported", "本机 {wanted} 个 rank 中只有 {found} 个返回结果"
+)
 
 
 def wanted(context: Context) -> Phrase | None:
     """Only when asked for; there is nothing to test in a simulation."""
     if context.plan.nproc < 1:
-        return Phrase(_NOT_ASKED)
-    return Phrase(_NO_HCCL) if context.kind == "sim" else None
+        return Phrase(_NOT_ASKED_REASON)
+    return Phrase(_NO_HCCL_REASON) if context.kind == "sim" else None
 
 
 def run(context: Context) -> Outcome:
@@ -62,8 +64,8 @@ def run(context: Context) -> Outcome:
     facts: dict[str, Any] = {**ranks[0], "sum": ranks[0]["sum"][0], "ranks": len(ranks)}
     if len(ranks) < context.plan.nproc:
         params: dict[str, Any] = {"found": len(ranks), "wanted": context.plan.nproc}
-        finding = Finding(_CODE, "ranks-missing", Severity.ERROR, _MISSING, _WRONG_CAUSE, params=params)
-        return failed(Phrase(_MISSING, params), finding, run, facts=facts)
+        finding = Finding(_CODE, "ranks-missing", Severity.ERROR, _MISSING_TITLE, _WRONG_CAUSE, params=params)
+        return failed(Phrase(_MISSING_TITLE, params), finding, run, facts=facts)
     for event in ranks:
         title = _problem(event)
         if title is not None:
@@ -96,9 +98,9 @@ def command(context: Context) -> list[str]:
 
 def _problem(event: Any) -> Text | None:
     if any(abs(value - event["expected"]) > 1e-6 for value in event["sum"]):
-        return _WRONG_SUM
+        return _WRONG_SUM_TITLE
     good = event["difference"] <= RTOL and event["spread"] == 0.0
-    return None if good else _WRONG_GRADIENT
+    return None if good else _WRONG_GRADIENT_TITLE
 
 
 STAGE = Stage(

@@ -17,8 +17,8 @@ _PASSED = Text(
     "ONNX (operator set {opset}, {bytes} bytes) equals torch within {worst:.0e}, closed loop included",
     "ONNX（算子集 {opset}，{bytes} 字节）与 torch 相差不超过 {worst:.0e}，含闭环",
 )
-_NOT_ASKED = Text("only with --export", "仅在指定 --export 时运行")
-_DIFFERS = Text(
+_NOT_ASKED_REASON = Text("only with --export", "仅在指定 --export 时运行")
+_DIFFERS_TITLE = Text(
     "the exported policy is {worst:.1e} off torch ({kind})", "导出的策略与 torch 相差 {worst:.1e}（{kind}）"
 )
 _DIFFERS_CAUSE = Text(
@@ -32,7 +32,7 @@ _DIFFERS_FIX = Text("export by hand to see more", "手动导出以查看详情")
 
 def wanted(context: Context) -> Phrase | None:
     """Only when asked for."""
-    return None if context.plan.export else Phrase(_NOT_ASKED)
+    return None if context.plan.export else Phrase(_NOT_ASKED_REASON)
 
 
 def run(context: Context) -> Outcome:
@@ -59,13 +59,13 @@ def run(context: Context) -> Outcome:
             _CODE,
             "onnx-differs",
             Severity.ERROR,
-            _DIFFERS,
+            _DIFFERS_TITLE,
             _DIFFERS_CAUSE,
             params=params,
             evidence=tuple(Evidence(name, f"{value:.2e}") for name, value in errors.items()),
             fixes=(Fix(_DIFFERS_FIX, (f"npudoctor export {checkpoint}",)),),
         )
-        return failed(Phrase(_DIFFERS, params), finding, made, facts=params)
+        return failed(Phrase(_DIFFERS_TITLE, params), finding, made, facts=params)
     return passed(_PASSED, params, facts=params)
 
 
