@@ -124,3 +124,13 @@ def test_messages_render_in_both_languages(path: Path, index: int) -> None:
         for lang in ("en", "zh"):
             texts = [finding.title, finding.cause, *(f.note for f in finding.fixes)]
             assert all(t.render(lang, finding.params) for t in texts)
+
+
+@pytest.mark.parametrize(("path", "index"), EXAMPLES)
+def test_every_finding_says_why_what_to_do_and_who_says_so(path: Path, index: int) -> None:
+    example = page_of(path).examples[index]
+    for finding in run(path, example, example.source).findings:
+        assert finding.cause.render("en", finding.params).strip()
+        assert any(fix.note.render("en", finding.params).strip() for fix in finding.fixes)
+        assert finding.sources, f"{finding.code}: {finding.title.en}"
+        assert all(source.startswith("https://") for source in finding.sources)

@@ -277,3 +277,14 @@ def test_with_cuda_nothing_changes(tmp_path: Path, source: str) -> None:
         shown[name] = (done.returncode, done.stdout)
     assert shown["before"] == shown["after"]
     assert shown["before"][0] == 0
+
+
+def test_a_relative_import_of_that_name_is_not_torch() -> None:
+    source = (
+        "from .torch import helper\n\n\ndef go(x):\n    import torch\n\n    return torch.zeros(3).cuda()\n"
+    )
+    assert not migrate_source(source, "a.py", PORTABLE).changed
+    both = migrate_source(
+        "from .torch import helper\nimport torch\n\nx = torch.zeros(3).cuda()\n", "a.py", PORTABLE
+    )
+    assert both.text.endswith("x = torch.zeros(3).to(accelerator_type)\n")

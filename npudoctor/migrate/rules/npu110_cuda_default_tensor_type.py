@@ -43,6 +43,7 @@ _TYPE = Message(
     title=Text("{code} is the text of a CUDA tensor type", "{code} 是 CUDA 张量类型的文本"),
     cause=Text("an NPU tensor's type is called torch.npu.<Type>", "NPU 张量的类型名为 torch.npu.<Type>"),
     fix=Text("name the NPU type", "改为 NPU 类型名"),
+    sources=(_URL,),
 )
 _DOUBLE = Message(
     title=Text("{code} asks for float64 on the device", "{code} 要求在设备上使用 float64"),
@@ -52,6 +53,7 @@ _DOUBLE = Message(
     ),
     fix=Text("use float32 where the numbers allow", "在数值允许时改用 float32"),
     severity=Severity.WARNING,
+    sources=("https://github.com/huggingface/diffusers/pull/10123",),
 )
 
 
