@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 
-__all__ = ["Evidence", "Finding", "Fix", "Place", "Rule", "Severity", "Text"]
+__all__ = ["Evidence", "Finding", "Fix", "Place", "Rule", "Severity", "Text", "filled"]
 
 
 @dataclass(frozen=True)

@@ -77,12 +77,7 @@ def run(
 ) -> ChildRun:
     """Run `command` in its own process group and collect events until it ends or its time is over."""
     started = time.monotonic()
-    full = {
-        **os.environ,
-        **BASE_ENV,
-        "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s),
-        **(env or {}),
-    }
+    full = {**os.environ, **BASE_ENV, "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s), **(env or {})}
     process: subprocess.Popen[bytes] | None = None
     timed_out = False
     try:
