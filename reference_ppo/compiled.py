@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call, grad
+from torch import Tensor
+from torch.func import grad
 
 from reference_ppo.adam import BETA_1, BETA_2, Adam
 from reference_ppo.config import Config
@@ -18,18 +18,6 @@ from reference_ppo.policy import Policy
 from reference_ppo.ppo import PlainUpdate, loss
 
 Signals = dict[str, Tensor]
-
-
-class Objective(nn.Module):
-    """The PPO loss as a function of theta, which is what `torch.func` differentiates."""
-
-    def __init__(self, policy: Policy, config: Config) -> None:
-        super().__init__()
-        self.policy, self.config = policy, config
-
-    def forward(self, rows: Tensor) -> tuple[Tensor, Signals]:
-        """See `ppo.loss`."""
-        return loss(self.policy, rows, self.config)
 
 
 class CompiledUpdate(PlainUpdate):
@@ -49,11 +37,9 @@ class CompiledUpdate(PlainUpdate):
 
 def make_step(policy: Policy, config: Config) -> Callable[..., Signals]:
     """One minibatch, in place on theta, m and v."""
-    objective = Objective(policy, config)
 
     def of_theta(theta: Tensor, rows: Tensor) -> tuple[Tensor, Signals]:
-        result: tuple[Tensor, Signals] = functional_call(objective, {"policy.theta": theta}, (rows,))
-        return result
+        return loss(policy, policy.cut(theta), rows, config)
 
     def step(theta: Tensor, m: Tensor, v: Tensor, rate: Tensor, root: Tensor, rows: Tensor) -> Signals:
         g, signals = grad(of_theta, has_aux=True)(theta, rows)

@@ -70,7 +70,11 @@ class Policy(nn.Module):
 
     def weights(self) -> Weights:
         """Views of theta by name; no copy."""
-        parts = zip(self.shapes.items(), self.theta.split(self.sizes))
+        return self.cut(self.theta)
+
+    def cut(self, theta: Tensor) -> Weights:
+        """The same of any vector (P,)."""
+        parts = zip(self.shapes.items(), theta.split(self.sizes))
         return {name: part.view(shape) if len(shape) > 1 else part for (name, shape), part in parts}
 
     def forward(self, s: Tensor) -> tuple[Distribution, Tensor]:
@@ -124,9 +128,9 @@ class Policy(nn.Module):
         rows = np.concatenate([buffer.s, buffer.targets()], -1)
         return torch.from_numpy(rows.reshape(-1, rows.shape[-1])).to(self.theta.device)
 
-    def evaluate(self, rows: Tensor) -> tuple[Distribution, Tensor]:
+    def evaluate(self, rows: Tensor, w: Weights) -> tuple[Distribution, Tensor]:
         """Distribution and V(s) for rows of `batch`."""
-        return self(rows[:, : self.spec.obs_dim])
+        return self.heads(rows[:, : self.spec.obs_dim], w)
 
     def targets(self, rows: Tensor) -> Tensor:
         """The columns a | log pi_old | A | R of rows of `batch`, (B, K + 3)."""
@@ -135,7 +139,8 @@ class Policy(nn.Module):
 
 def quick_tanh(x: Tensor) -> Tensor:
     """tanh by another name. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
-    return 2 * torch.sigmoid(2 * x) - 1
+    # 2 sigma(2 x) - 1; `rsub` takes factor and summand in one pass.
+    return torch.rsub(torch.sigmoid(2 * x), -1, alpha=-2)
 
 
 def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:

@@ -209,3 +209,10 @@ def test_a_quoted_name_does_not_steer_the_terminal(run_cli: RunCli) -> None:
     done = run_cli("migrate", "/no\x1b[31mwhere")
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
+
+
+def test_numbers_that_are_none(run_cli: RunCli) -> None:
+    for chips in ("²", "9" * 5000, "0,,1", "-1"):
+        done = run_cli("container", "--chips", chips)
+        assert done.returncode == 2, done.stderr
+        assert "chips are numbers" in done.stderr

@@ -64,8 +64,8 @@ _BAD_CODE = Text("no rule has a code that starts with {code}", "没有以 {code}
 @option("--undo", is_flag=True, help=Text(
     "Restore every file as it was before.", "将所有文件恢复为迁移之前的状态。"))
 @option("--style", type=click.Choice(("npu", "portable")), help=Text(
-    "npu: device 'npu'. portable: npu where there is one, else what the code did before.",
-    "npu：使用设备 npu。portable：有 NPU 时用 npu，否则与原代码相同。"))
+    "npu: device 'npu'. portable: npu where there is one, else cuda, else cpu.",
+    "npu：使用设备 npu。portable：有 NPU 时用 npu，否则用 cuda，再否则用 cpu。"))
 @option("--torch-npu", metavar="VERSION", help=Text(
     "Release of torch_npu to write for.", "目标 torch_npu 版本。"))
 @option("--select", multiple=True, metavar="CODE", help=Text(
@@ -214,7 +214,7 @@ def _report(
     if proof is not None:
         from npudoctor.simulate import verify_report
 
-        report = verify_report.added(report, proof, session.lang)
+        report = verify_report.added(report, proof)
     emit_migration(session, report, changes)
     keep(report)
     return report.exit_code()

@@ -49,7 +49,7 @@ def test_gradient_by_hand_is_the_one_of_autograd(env: str) -> None:
     )
     rows = trainer.policy.batch(trainer.buffer, [])
     update.gradient(rows.numpy())
-    total, _ = loss(trainer.policy, rows, trainer.config)
+    total, _ = loss(trainer.policy, trainer.policy.weights(), rows, trainer.config)
     (g,) = torch.autograd.grad(total, trainer.policy.theta)
     assert float(g.norm()) > 0.01
     assert update.g == pytest.approx(g.numpy(), rel=1e-3, abs=2e-6)
@@ -90,7 +90,7 @@ def test_analytic_gradient_with_clipped_ratios() -> None:
     rows = trainer.policy.batch(trainer.buffer, [])
     gradients = []
     for form in (loss, analytic.loss):
-        total, _ = form(trainer.policy, rows, SMALL)
+        total, _ = form(trainer.policy, trainer.policy.weights(), rows, SMALL)
         gradients.append(torch.autograd.grad(total, trainer.policy.theta)[0])
     torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=2e-6)
 

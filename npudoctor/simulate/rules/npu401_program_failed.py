@@ -25,7 +25,7 @@ def run(summary: dict[str, Any], outcome: Any) -> Iterator[Finding]:
     path, _, line = outcome.where.rpartition(":")
     yield Finding(
         "NPU401", "program-failed", Severity.ERROR, _TITLE, _CAUSE,
-        place=Place(path, int(line)) if line.isdigit() else None,
+        place=Place(path, int(line)) if line.isdecimal() else None,
         params={"error": outcome.error or f"exit status {outcome.status}"}, fixes=(Fix(_FIX),),
     )
 

@@ -18,7 +18,7 @@ _ORIGINAL_WORDS = Text("the original (on the CPU)", "原程序（CPU）")
 _MIGRATED_WORDS = Text("the migrated program (on the simulated NPU)", "迁移后的程序（模拟 NPU）")
 
 
-def run(verification: Any, lang: Any) -> Iterator[Finding]:
+def run(verification: Any) -> Iterator[Finding]:
     """One finding for each program that failed, with the end of its error output."""
     from npudoctor.simulate.verify import NOT_RUN, TOO_LONG
 
@@ -27,7 +27,7 @@ def run(verification: Any, lang: Any) -> Iterator[Finding]:
             tail = tuple(Evidence("stderr", line) for line in one.stderr.splitlines()[-3:] if line.strip())
             yield Finding(
                 "NPU404", "verify-run-failed", Severity.ERROR, _TITLE, _CAUSE,
-                params={"which": which.render(lang), "error": one.error or f"exit status {one.status}"},
+                params={"which": which, "error": one.error or f"exit status {one.status}"},
                 evidence=tail, fixes=(Fix(_SHORTER_FIX if one.status == TOO_LONG else _FIX),),
             )
 
