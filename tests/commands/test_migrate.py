@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import ROOT, RunCli
@@ -181,7 +182,9 @@ def test_interrupted(repo: Path) -> None:
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(1.0)
+    end = time.monotonic() + 30  # a worker is there: the files are being looked at
+    while process.poll() is None and not psutil.Process(process.pid).children() and time.monotonic() < end:
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode == 0:
@@ -302,7 +305,7 @@ def test_nothing_outside_a_hostile_tree_is_touched(tmp_path: Path, run_cli: RunC
     assert (root / "outputs.ipynb").read_bytes() == trees
     copied = run_cli("migrate", root, "--output", tmp_path / "copy")
     assert copied.returncode in (0, 1), copied.stderr
-    assert not [p for p in (tmp_path / "copy").rglob("victim.py")]
+    assert not list((tmp_path / "copy").rglob("victim.py"))
     assert snapshot(outside) == before
 
 
