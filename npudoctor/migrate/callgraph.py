@@ -64,9 +64,16 @@ class _Graph:
 
     def __init__(self, project: ProjectIndex) -> None:
         self._summaries: dict[str, SyncCalls] = project.facts(FACT)
-        self._modules: dict[str, list[str]] = {}  # last component of a module's name -> paths
+        self._named: dict[str, list[tuple[list[str], str]]] = {}  # last part of a name -> names, paths
+        folders: set[str] = set()
         for path in project.modules:
-            self._modules.setdefault(_parts(path)[-1:][0] if _parts(path) else "", []).append(path)
+            self._name(_parts(path), path)
+            folders.update(path[:at] for at, character in enumerate(path) if character == "/")
+        for folder in folders:  # also a package whose `__init__` says nothing of its own
+            self._name(folder.split("/"), f"{folder}/__init__.py")
+
+    def _name(self, parts: list[str], path: str) -> None:
+        self._named.setdefault(parts[-1] if parts else "", []).append((parts, path))
 
     def heats(self) -> dict[Function, Heat]:
         """Every function that is hot by a call, calls followed to the end."""
@@ -110,8 +117,7 @@ class _Graph:
             folder = caller.split("/")[:-1]
             wanted = [*folder[: len(folder) - level + 1], *wanted]
         found = []
-        for path in self._modules.get(wanted[-1] if wanted else "", ()):
-            parts = _parts(path)
+        for parts, path in self._named.get(wanted[-1] if wanted else "", ()):
             shorter = min(len(parts), len(wanted))
             if parts[len(parts) - shorter :] == wanted[len(wanted) - shorter :]:
                 found.append(path)

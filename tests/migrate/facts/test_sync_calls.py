@@ -92,7 +92,6 @@ def test_a_library_s_function_makes_none_hot() -> None:
 
 def test_a_name_that_a_package_passes_on_is_known_by_name() -> None:
     texts = {
-        "pkg/__init__.py": "from .agent import act\nx.step(1)\n",
         "pkg/agent.py": OWN,
         "train.py": "from pkg import act\n" + LOOP.format(call="act(obs)"),
     }
