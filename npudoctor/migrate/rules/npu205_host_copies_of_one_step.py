@@ -76,7 +76,7 @@ def _edits(ctx: ModuleContext, found: pack.Pack) -> tuple[tuple[Edit, ...], str]
     torch, indent = pack.torch_at_top(ctx), indent_of(ctx, found.first)
     if torch is None or indent is None:
         return (), ""
-    helper, present = hosthelper.name_in(ctx, torch)
+    helper, present = hosthelper.name_in(ctx, torch, found.first)
     names = pack.new_names(ctx, found)
     edits = []
     for copy, name in zip(found.copies, names):
