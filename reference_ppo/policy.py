@@ -141,7 +141,7 @@ class Policy(nn.Module):
 def quick_tanh(x: Tensor) -> Tensor:
     """tanh by another name. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
     # 2 sigma(2 x) - 1; `rsub` takes factor and summand in one pass.
-    return torch.rsub(torch.sigmoid(2 * x), -1, alpha=-2)
+    return torch.rsub((2 * x).sigmoid_(), -1, alpha=-2)
 
 
 def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
