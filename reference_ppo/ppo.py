@@ -103,6 +103,8 @@ class PlainUpdate:
         total, signals = self.loss(self.policy, self.w, rows, self.config)
         g = torch.cat([d.flatten() for d in torch.autograd.grad(total, tuple(self.w.values()))])  # (P,)
         self.world.average(g)
+        # Without their graphs, which would stay in memory until the last minibatch: 3% of the time.
+        signals = {name: x.detach() for name, x in signals.items()}
         signals["grad_norm"] = clip_gradient(g, self.config.max_grad_norm)
         self.adam.step(g)
         return signals

@@ -15,7 +15,7 @@ from reference_ppo.adam import Adam
 from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
-from reference_ppo.envs.make import make_envs, spec_of
+from reference_ppo.envs.make import Spec, make_envs, spec_of
 from reference_ppo.errors import UsageError
 from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
@@ -58,7 +58,7 @@ class Trainer:
         config, spec = self.config, spec_of(self.envs[0])
         self.device = open_device(config.device)
         # Weights, noise and orders are drawn on the host, each from its own stream of the seed.
-        kind = RecurrentPolicy if config.recurrent else Policy
+        kind = self.kind_of_policy(spec)
         self.policy = kind(spec, config.hidden, config.log_std, config.squash, config.seed).to(self.device)
         if config.quick_tanh and self.device.type == "cpu":
             self.policy.tanh = quick_tanh
@@ -78,6 +78,18 @@ class Trainer:
         self.monitor = Monitor(config, spec)
         self.updates = self.steps = 0
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
+
+    def kind_of_policy(self, spec: Spec) -> type[Policy]:
+        """With memory or without; and how it acts: the two forms made for speed on a CPU act in NumPy."""
+        config = self.config
+        if config.recurrent:
+            return RecurrentPolicy
+        quick = config.update in ("compiled", "numpy") and self.device.type == "cpu"
+        if quick and not spec.discrete and not config.squash:
+            from reference_ppo.host import HostPolicy
+
+            return HostPolicy
+        return Policy
 
     def make_update(self) -> PlainUpdate:
         """The form of the update that the configuration asks for."""

@@ -63,8 +63,8 @@ def test_functional_step_equals_the_plain_minibatch() -> None:
     rows = trainer.policy.batch(trainer.buffer, [])[:64]
     adam = trainer.adam
     theta, m, v = (x.clone() for x in (adam.theta, adam.m, adam.v))
-    rate, root = (torch.tensor(x) for x in copy(adam).next_scales())
-    seen = make_step(trainer.policy, SMALL)(theta, m, v, rate, root, rows)
+    scales = torch.tensor(copy(adam).next_scales())
+    seen = make_step(trainer.policy, SMALL)(theta, m, v, scales, rows)
     expected = trainer.update.minibatch(rows)
     torch.testing.assert_close(theta, adam.theta, rtol=0, atol=1e-6)
     torch.testing.assert_close(m, adam.m, rtol=1e-4, atol=1e-8)

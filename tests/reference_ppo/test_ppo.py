@@ -80,7 +80,7 @@ class Conventional(nn.Module):
             for layer, own in ((1, net[0]), (2, net[2])):
                 yield own.weight, w[f"w{layer}"][i].T
                 yield own.bias, w[f"b{layer}"][i, 0]
-            yield net[4].weight, w[f"{name}.w"].T
+            yield net[4].weight, w[f"{name}.w"]
             yield net[4].bias, w[f"{name}.b"]
         yield self.log_std, w["log_std"]
 

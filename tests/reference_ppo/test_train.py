@@ -82,6 +82,25 @@ def test_a_checkpoint_with_code_is_refused(tmp_path) -> None:
         checkpoint.load(tmp_path / "evil.pt")
 
 
+def test_a_checkpoint_of_format_2_goes_on_to_the_same_weights(tmp_path) -> None:
+    """It held the policy's head as (H, K)."""
+    trainer = Trainer(SMALL)
+    trainer.iteration()
+    state = snapshot.take(trainer)
+    h, k = 64, 2
+    for where, name in ((state, "theta"), (state["adam"], "m"), (state["adam"], "v")):
+        parts = dict(zip(trainer.policy.shapes, where[name].split(trainer.policy.sizes)))
+        assert parts["pi.w"].any()
+        parts["pi.w"] = parts["pi.w"].view(k, h).t().flatten()
+        where[name] = torch.cat(list(parts.values()))
+    checkpoint.save(tmp_path / "old.pt", {**state, "format": "reference_ppo/2"})
+    resumed = Trainer(SMALL)
+    snapshot.restore(resumed, checkpoint.load(tmp_path / "old.pt"))
+    for t in (trainer, resumed):
+        t.iteration()
+    assert theta(resumed).tobytes() == theta(trainer).tobytes()
+
+
 def test_a_checkpoint_of_another_layout_is_refused_in_one_sentence(tmp_path) -> None:
     torch.save({"format": "reference_ppo/1", "theta": torch.zeros(3)}, tmp_path / "old.pt")
     with pytest.raises(ValueError, match="weights lie in another order"):
