@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from reference_ppo.policy import Policy
 
 FORMAT = "reference_ppo/3"
-"""Of a checkpoint. 1 held the two networks one after the other, 2 layer by layer, and 3 holds the policy's head as
-(K, H) instead of (H, K)."""
-
+"""Of a checkpoint. 1 held the two networks one after the other, 2 layer by layer; 3 differs from 2 in the
+policy's head alone, which is (K, H) and was (H, K)."""
 READABLE = (FORMAT, "reference_ppo/2")
 
 
@@ -58,7 +57,8 @@ def load(path: Path) -> dict[str, Any]:
     if state["format"] not in READABLE:
         raise UsageError(
             f"{path} was written by another version, whose weights lie in another order: its format is "
-            f"{state['format']}, this version reads {' and '.join(READABLE)}. Train again, or use the version that wrote it"
+            f"{state['format']}, this version reads {' and '.join(READABLE)}. Train again, or use the "
+            "version that wrote it"
         )
     return state
 

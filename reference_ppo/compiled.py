@@ -7,6 +7,7 @@ The same numbers as `PlainUpdate` up to rounding (tested), about twice as fast o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ class CompiledUpdate(PlainUpdate):
     def __init__(self, policy: Policy, adam: Adam, config: Config) -> None:
         super().__init__(policy, adam, config)
         # On a CPU the calls of the matrix library come from C++ too: a tenth of a minibatch less.
-        options = {"cpp_wrapper": True} if adam.theta.device.type == "cpu" and CPP_WRAPPER else None
+        options: Any = {"cpp_wrapper": CPP_WRAPPER} if adam.theta.device.type == "cpu" else None
         self.step = torch.compile(make_step(policy, config), fullgraph=True, dynamic=False, options=options)
 
     def __call__(self, data: Tensor, order: NDArray[np.int64]) -> Seen:

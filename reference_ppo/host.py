@@ -1,5 +1,4 @@
-"""Acting in NumPy, where the host itself computes: a small inference costs more on its way to PyTorch's kernels
-than inside them.
+"""Acting in NumPy, where the host is the device: for few rows, the way to a kernel is longer than the kernel.
 
 The same numbers as `Policy.act` up to rounding (tested), in about half the time for 64 environments.
 """

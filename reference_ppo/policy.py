@@ -153,8 +153,8 @@ def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
 def network_shapes(spec: Spec, inputs: int, hidden: tuple[int, ...]) -> Shapes:
     """Weights of the hidden layers of both networks, of the two heads, and the policy's log sigma.
 
-    The heads' lie output first, as in `nn.Linear`: one column of a few outputs would be spread over memory, and
-    the CPU's matrix library took four times as long for it.
+    The heads' lie output first, as in `nn.Linear`: with a column for each of so few outputs, the CPU's matrix
+    library took three to four times as long.
     """
     shapes: Shapes = {}
     sizes = (inputs, *hidden)

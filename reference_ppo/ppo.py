@@ -80,7 +80,7 @@ class PlainUpdate:
         self.size = config.minibatch // policy.sequence // self.world.size  # rows of this process
         # What autograd differentiates by: the weights one by one, in theta's own memory. It would also follow
         # the cutting of theta, for the same gradient, but that costs it 7% of a minibatch.
-        self.w = {name: x.requires_grad_() for name, x in policy.cut(adam.theta).items()}
+        self.leaves = {name: x.requires_grad_() for name, x in policy.cut(adam.theta).items()}
 
     def __call__(self, data: Tensor, order: NDArray[np.int64]) -> Seen:
         """One copy to the device (the orders) and one back (the signals); nothing is read in between.
@@ -100,8 +100,9 @@ class PlainUpdate:
 
     def minibatch(self, rows: Tensor) -> dict[str, Tensor]:
         """One step of Adam."""
-        total, signals = self.loss(self.policy, self.w, rows, self.config)
-        g = torch.cat([d.flatten() for d in torch.autograd.grad(total, tuple(self.w.values()))])  # (P,)
+        total, signals = self.loss(self.policy, self.leaves, rows, self.config)
+        gradients = torch.autograd.grad(total, tuple(self.leaves.values()))
+        g = torch.cat([d.flatten() for d in gradients])  # in the order of theta, (P,)
         self.world.average(g)
         # Without their graphs, which would stay in memory until the last minibatch: 3% of the time.
         signals = {name: x.detach() for name, x in signals.items()}

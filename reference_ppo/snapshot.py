@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reference_ppo.train import Trainer
 
 # Settings that may differ between a run and its continuation.
-FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "eval_every", "eval_episodes"}
+FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "eval_every", "eval_episodes",
+        "host_inference"}  # fmt: skip
 
 
 def take(trainer: Trainer) -> dict[str, Any]:

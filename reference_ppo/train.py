@@ -21,6 +21,7 @@ from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
 from reference_ppo.health import signals
 from reference_ppo.health.monitor import Monitor
+from reference_ppo.host import HostPolicy
 from reference_ppo.normalize import Normalizer
 from reference_ppo.policy import Policy, quick_tanh
 from reference_ppo.ppo import PlainUpdate, permutations
@@ -80,16 +81,12 @@ class Trainer:
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
 
     def kind_of_policy(self, spec: Spec) -> type[Policy]:
-        """With memory or without; and how it acts: the two forms made for speed on a CPU act in NumPy."""
+        """With memory or without; and where it acts."""
         config = self.config
         if config.recurrent:
             return RecurrentPolicy
-        quick = config.update in ("compiled", "numpy") and self.device.type == "cpu"
-        if quick and not spec.discrete and not config.squash:
-            from reference_ppo.host import HostPolicy
-
-            return HostPolicy
-        return Policy
+        gaussian = not spec.discrete and not config.squash
+        return HostPolicy if config.host_inference and self.device.type == "cpu" and gaussian else Policy
 
     def make_update(self) -> PlainUpdate:
         """The form of the update that the configuration asks for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -93,7 +94,10 @@ def test_a_checkpoint_of_format_2_goes_on_to_the_same_weights(tmp_path) -> None:
         assert parts["pi.w"].any()
         parts["pi.w"] = parts["pi.w"].view(k, h).t().flatten()
         where[name] = torch.cat(list(parts.values()))
-    checkpoint.save(tmp_path / "old.pt", {**state, "format": "reference_ppo/2"})
+    config = json.loads(state["config"])
+    del config["host_inference"]  # a setting that it did not know
+    state = {**state, "format": "reference_ppo/2", "config": json.dumps(config)}
+    checkpoint.save(tmp_path / "old.pt", state)
     resumed = Trainer(SMALL)
     snapshot.restore(resumed, checkpoint.load(tmp_path / "old.pt"))
     for t in (trainer, resumed):
