@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.errors import UserError, cannot_read
-from npudoctor.core.text import LANGUAGES, Text
+from npudoctor.core.errors import UserError, cannot_read, first_line
+from npudoctor.core.text import LANGUAGES, Text, filled
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,6 +36,9 @@ _WRONG = Text(
     "{path}: '{key}' in [tool.npudoctor] must be {wanted}",
     "{path}：[tool.npudoctor] 中的“{key}”应为 {wanted}",
 )
+_NEAR = Text(" (did you mean '{close}'?)", "（是否想写“{close}”？）")
+_TABLE = Text("a table", "一个表")
+_TOO_LARGE = Text("larger than 1 MiB", "大于 1 MiB")
 _KNOWN = Text("known settings: {known}", "可用的设置项：{known}")
 
 
@@ -96,16 +99,16 @@ def load(start: Path) -> Config:
         with path.open("rb") as stream:
             data = stream.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
-            raise ValueError(f"larger than {_MAX_BYTES} bytes")
+            raise UserError(_UNREADABLE, params={"path": path, "reason": _TOO_LARGE})
         document = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, RecursionError) as error:  # bad UTF-8, bad TOML
-        raise UserError(_UNREADABLE, params={"path": path, "reason": error}) from None
+        raise UserError(_UNREADABLE, params={"path": path, "reason": first_line(error)}) from None
     tool = document.get("tool", {})
     section = tool.get("npudoctor", {}) if isinstance(tool, dict) else {}
     if not isinstance(section, dict):
-        raise UserError(_WRONG, params={"path": path, "key": "npudoctor", "wanted": "a table"})
+        raise UserError(_WRONG, params={"path": path, "key": "npudoctor", "wanted": _TABLE})
     return from_table(section, path)
 
 
@@ -132,7 +135,7 @@ def from_table(section: Mapping[str, Any], path: Path) -> Config:
         parse = _PARSERS.get(key)
         if parse is None:
             close = difflib.get_close_matches(key, _PARSERS, n=1)
-            near = f" (did you mean '{close[0]}'?)" if close else ""
+            near = filled(_NEAR, {"close": close[0]}) if close else ""
             raise UserError(
                 _UNKNOWN, _KNOWN,
                 {"path": path, "key": key, "near": near, "known": ", ".join(sorted(_PARSERS))},

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npudoctor.core.errors import UserError, reason
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 
 DATA = Path(__file__).parent / "data"
 PROVENANCE = ("source_url", "source_kind", "seen_on", "confidence")
@@ -26,6 +26,11 @@ CONFIDENCES = frozenset({"high", "medium", "low"})
 
 _UNREADABLE = Text("cannot read the table {path}: {reason}", "无法读取数据表 {path}：{reason}")
 _BAD = Text("table {path}, line {line}: {problem}", "数据表 {path} 第 {line} 行：{problem}")
+_NOT_UTF8 = Text("not UTF-8 text", "不是 UTF-8 文本")
+_NO_DATE = Text("no '# date: YYYY-MM-DD' line", "没有“# date: YYYY-MM-DD”行")
+_TWICE = Text("a column stands there twice", "有重复的列")
+_CELLS = Text("{cells} cells for {columns} columns", "共 {columns} 列，却有 {cells} 个单元格")
+_KEYS = Text("columns unknown: {unknown}, missing: {missing}", "未知的列：{unknown}；缺少的列：{missing}")
 _HINT = Text(
     "a table starts with '# date: YYYY-MM-DD', then tab-separated column names, then rows",
     "数据表第一行为“# date: YYYY-MM-DD”，第二行为以制表符分隔的列名，其后为数据行",
@@ -59,20 +64,20 @@ def read(path: Path) -> Table:
     except OSError as error:
         raise UserError(_UNREADABLE, params={"path": path, "reason": reason(error)}) from None
     except UnicodeDecodeError:
-        raise _error(path, 1, "not UTF-8 text") from None
+        raise _error(path, 1, _NOT_UTF8) from None
     match = re.fullmatch(r"# date: (\d{4}-\d{2}-\d{2})", lines[0].strip()) if lines else None
     if match is None or len(lines) < 2 or not _is_date(match.group(1)):
-        raise _error(path, 1, "no '# date: YYYY-MM-DD' line")
+        raise _error(path, 1, _NO_DATE)
     columns = tuple(lines[1].split("\t"))
     if len(set(columns)) < len(columns):
-        raise _error(path, 2, "a column stands there twice")
+        raise _error(path, 2, _TWICE)
     rows = []
     for number, line in enumerate(lines[2:], start=3):
         if not line.strip() or line.startswith("#"):
             continue
         cells = line.split("\t")
         if len(cells) != len(columns):
-            raise _error(path, number, f"{len(cells)} cells for {len(columns)} columns")
+            raise _error(path, number, filled(_CELLS, {"cells": len(cells), "columns": len(columns)}))
         rows.append(dict(zip(columns, cells)))
     return Table(path.stem, match.group(1), columns, tuple(rows))
 
@@ -94,7 +99,8 @@ def overlay(base: Table, extra: Table, key: tuple[str, ...]) -> Table:
     unknown = set(extra.columns) - set(base.columns)
     missing = set(key) - set(extra.columns)
     if unknown or missing:
-        raise _error(Path(extra.name), 2, f"columns unknown: {sorted(unknown)}, missing: {sorted(missing)}")
+        named = {"unknown": ", ".join(sorted(unknown)) or "-", "missing": ", ".join(sorted(missing)) or "-"}
+        raise _error(Path(extra.name), 2, filled(_KEYS, named))
     rows = {tuple(row[k] for k in key): row for row in base.rows}
     for row in extra.rows:
         full = {column: row.get(column, "") for column in base.columns}
@@ -102,5 +108,5 @@ def overlay(base: Table, extra: Table, key: tuple[str, ...]) -> Table:
     return Table(f"{base.name}+{extra.name}", max(base.date, extra.date), base.columns, tuple(rows.values()))
 
 
-def _error(path: Path, line: int, problem: str) -> UserError:
+def _error(path: Path, line: int, problem: Text) -> UserError:
     return UserError(_BAD, _HINT, {"path": str(path), "line": line, "problem": problem})

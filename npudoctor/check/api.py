@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from npudoctor.check.lookups import families, needs, ops_package, python_limit, variables
 from npudoctor.check.pairs import (
@@ -55,6 +57,7 @@ __all__ = [
     "Fix",
     "Iterable",
     "Known",
+    "KnownError",
     "Leaf",
     "Machine",
     "Node",
@@ -91,6 +94,7 @@ __all__ = [
     "needs",
     "ops_package",
     "package",
+    "pip",
     "pip_pair",
     "public",
     "python_limit",
@@ -107,6 +111,7 @@ __all__ = [
     "value",
     "variables",
     "vendor",
+    "why",
     "with_effects",
 ]
 
@@ -180,6 +185,21 @@ class Check:
         )
 
 
+class KnownError(NamedTuple):
+    """One way for something to fail: what its error says, why it fails so, and what to do."""
+
+    pattern: re.Pattern[str]
+    cause: Text
+    fix: Text
+    commands: tuple[str, ...] = ()
+
+
+def why(error: str, known: Iterable[KnownError]) -> tuple[Text, Fix] | None:
+    """Cause and fix of the first known error that is in `error`."""
+    found = next((one for one in known if one.pattern.search(error)), None)
+    return None if found is None else (found.cause, Fix(found.fix, found.commands))
+
+
 def evidence(place: str, words: object) -> Evidence:
     """One observation, shortened to what a line can hold."""
     text = str(words)
@@ -213,6 +233,11 @@ def said(tail: tuple[str, ...], lines: int) -> tuple[Evidence, ...]:
     return tuple(evidence("output", line) for line in tail[-lines:])
 
 
+def pip(machine: Machine) -> str:
+    """pip of the interpreter under diagnosis, as the start of a command."""
+    return f"{machine.python.executable or 'python'} -m pip"
+
+
 def explain_command(machine: Machine, script: str) -> str:
     """Run a line of Python with the interpreter under diagnosis and have its output explained."""
     return f"{machine.python.executable or 'python'} -c '{script}' 2>&1 | npudoctor explain -"
@@ -230,8 +255,7 @@ def seen_hardware(machine: Machine) -> bool:
 
 def chip_nodes(machine: Machine) -> tuple[Node, ...]:
     """The nodes of chips (`/dev/davinci0`, virtual ones too), without the managing nodes."""
-    names = ("/dev/davinci", "/dev/vdavinci")
-    return tuple(n for n in value(machine.nodes, ()) if n.path.startswith(names) and n.path[-1].isdigit())
+    return machine.chip_nodes()
 
 
 def chips(machine: Machine) -> tuple[Chip, ...]:
@@ -247,9 +271,7 @@ def has_npu_software(machine: Machine) -> bool:
 
 def cann_in_use(machine: Machine) -> CannInstall | None:
     """The CANN that programs started here would load; when none is set up, the only one installed."""
-    active = machine.cann.active()
-    installs = value(machine.cann.installs, ())
-    return active or (installs[0] if len(installs) == 1 else None)
+    return machine.cann.in_use()
 
 
 def set_env(install: CannInstall) -> str:

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from npudoctor.check import checks
 from npudoctor.check.api import Check, Skip
-from npudoctor.core.finding import Finding, Severity
+from npudoctor.core.finding import Finding, Severity, in_words
 from npudoctor.core.registry import RegistryError, collect
 from npudoctor.core.report import Unit
 from npudoctor.core.text import Text
@@ -17,7 +17,8 @@ from npudoctor.machine.facts import Machine, Unknown, at
 from npudoctor.pairing.table import Tables
 from npudoctor.pairing.versions import BadVersion
 
-_UNKNOWN = Text("not known: {place}{detail}", "无法获知：{place}{detail}")
+_UNKNOWN = Text("not known: {place} ({detail})", "无法获知：{place}（{detail}）")
+_UNKNOWN_PLACE = Text("not known: {place}", "无法获知：{place}")
 _NO_VERSION = Text("not a version number: {text}", "不是版本号：{text}")
 _CRASHED = Text(
     "this check crashed ({kind}: {message}); please report it",
@@ -53,12 +54,20 @@ def all_checks() -> Mapping[str, Check]:
     return dict(sorted(found.items()))
 
 
-def diagnose(machine: Machine, tables: Tables, units: Mapping[str, Check] | None = None) -> Diagnosis:
-    """Judge the facts with every check (or with `units`)."""
+def diagnose(
+    machine: Machine,
+    tables: Tables,
+    units: Mapping[str, Check] | None = None,
+    *,
+    ignore: frozenset[str] = frozenset(),
+) -> Diagnosis:
+    """Judge the facts with every check (or with `units`) but those whose codes are in `ignore`."""
     hits: list[tuple[Check, Finding]] = []
     passed: list[Unit] = []
     not_checked: list[Unit] = []
     for check in (all_checks() if units is None else units).values():
+        if check.code in ignore:
+            continue
         outcome = _run(check, machine, tables)
         if isinstance(outcome, Unit):
             not_checked.append(outcome)
@@ -75,9 +84,9 @@ def _run(check: Check, machine: Machine, tables: Tables) -> list[Finding] | Unit
         for path in check.needs:
             leaf = at(machine, path)
             if isinstance(leaf, Unknown):
-                detail = f" ({leaf.detail})" if leaf.detail else ""
-                params = {"place": leaf.place or path, "detail": detail}
-                return Unit(check.code, check.slug, check.title, _UNKNOWN, params)
+                params: dict[str, object] = {"place": leaf.place or path, "detail": in_words(leaf.detail)}
+                reason = _UNKNOWN if leaf.detail else _UNKNOWN_PLACE
+                return Unit(check.code, check.slug, check.title, reason, params)
         return list(check.run(machine, tables)) if check.applies(machine) else None
     except Skip as skip:
         return Unit(check.code, check.slug, check.title, skip.reason, skip.params)

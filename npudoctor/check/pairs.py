@@ -162,7 +162,7 @@ def import_error(machine: Machine) -> str:
 def device_ids(mask: str) -> tuple[int, ...] | None:
     """The numbers of a device list; None when it holds something else."""
     parts = [part.strip() for part in mask.split(",")]
-    if not all(part.isdigit() for part in parts):
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
         return None
     return tuple(int(part) for part in parts)
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npudoctor.check.engine import Diagnosis, all_checks, diagnose
+from npudoctor.check.engine import Diagnosis, diagnose
 from npudoctor.check.summary import facts
 from npudoctor.check.unexplained import explained
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.report import Report
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 from npudoctor.machine.collect import collect
 from npudoctor.machine.facts import Machine
 from npudoctor.machine.probe import Settings
@@ -59,16 +59,11 @@ def report(
     tables: Tables,
     *,
     ignore: frozenset[str] = frozenset(),
-    lang: str = "en",
 ) -> Report:
-    """Diagnose `machine`; the checks in `ignore` are not run, so what they would explain stands alone.
-
-    `lang` only chooses the words of the first finding that the verdict quotes.
-    """
-    units = {code: check for code, check in all_checks().items() if code not in ignore}
-    found = diagnose(machine, tables, units)
+    """Diagnose `machine`; the checks in `ignore` are not run, so what they would explain stands alone."""
+    found = diagnose(machine, tables, ignore=ignore)
     findings = explained(found.findings, machine)
-    verdict, params = _verdict(found, findings, lang)
+    verdict, params = _verdict(found, findings)
     errors = any(f.severity is Severity.ERROR for root in findings for f in root.walk())
     return Report(
         "check",
@@ -89,13 +84,13 @@ def _next(findings: tuple[Finding, ...], errors: bool) -> Text:
     return _AGAIN if errors else _READY
 
 
-def _verdict(found: Diagnosis, findings: tuple, lang: str) -> tuple[Text, dict[str, object]]:
+def _verdict(found: Diagnosis, findings: tuple[Finding, ...]) -> tuple[Text, dict[str, object]]:
     everything = [f for root in findings for f in root.walk()]
     warnings = sum(f.severity is Severity.WARNING for f in everything)
     params: dict[str, object] = {"warnings": warnings, "unchecked": len(found.not_checked)}
     if any(f.severity is Severity.ERROR for f in everything):
         first = findings[0]
-        params |= {"code": first.code, "title": first.title.render(lang, first.params)}
+        params |= {"code": first.code, "title": filled(first.title, first.params)}
         return (_HERE if first.code == _NO_NPU else _BROKEN), params
     if warnings:
         return _NOTES, params

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from npudoctor.check.api import chips, driver_seen
+from npudoctor.core.blocks import Cell, Phrase
+from npudoctor.core.finding import in_words
 from npudoctor.core.report import Fact
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 from npudoctor.machine.facts import Absent, Known, Leaf, Machine, TimedOut, Unknown, value
 
 _LABELS = {
     "system": Text("system", "系统"),
-    "python": Text("Python", "Python 解释器"),
+    "python": verbatim("Python"),
     "chips": Text("chips", "芯片"),
     "driver": Text("driver", "驱动"),
     "firmware": Text("firmware", "固件"),
-    "cann": Text("CANN", "CANN 软件"),
-    "torch": Text("torch", "torch 框架"),
-    "torch_npu": Text("torch_npu", "torch_npu 插件"),
+    "cann": verbatim("CANN"),
+    "torch": verbatim("torch"),
+    "torch_npu": verbatim("torch_npu"),
 }
+_NOT_KNOWN = Text("? ({why})", "?（{why}）")
+_INSIDE = Text("{system}, container: {container}", "{system}，容器：{container}")
 
 
 def facts(machine: Machine) -> tuple[Fact, ...]:
@@ -36,38 +40,39 @@ def facts(machine: Machine) -> tuple[Fact, ...]:
     )
 
 
-def _none(leaf: Leaf) -> tuple[str, str]:
-    if isinstance(leaf, TimedOut):
-        return "? (timeout)", leaf.place
+def _none(leaf: Leaf) -> tuple[Cell, str]:
     if isinstance(leaf, Unknown):
-        return f"? ({leaf.detail})" if leaf.detail else "?", leaf.place
+        detail = "timeout" if isinstance(leaf, TimedOut) else leaf.detail
+        return Phrase(_NOT_KNOWN, {"why": in_words(detail)}) if detail else "?", leaf.place
     return "-", leaf.place if isinstance(leaf, Absent) else ""
 
 
-def _version(leaf: Leaf) -> tuple[str, str]:
+def _version(leaf: Leaf) -> tuple[Cell, str]:
     return (leaf.value.version, leaf.place) if isinstance(leaf, Known) else _none(leaf)
 
 
-def _driver(machine: Machine) -> tuple[str, str]:
+def _driver(machine: Machine) -> tuple[Cell, str]:
     seen = driver_seen(machine)
     return (seen[0].version, seen[1]) if seen is not None else _none(machine.driver.info)
 
 
-def _system(machine: Machine) -> tuple[str, str]:
+def _system(machine: Machine) -> tuple[Cell, str]:
     parts = [value(machine.os.distribution), value(machine.os.arch)]
     if isinstance(machine.os.container, Known):
-        parts.append(f"container: {machine.os.container.value}")
+        known = ", ".join(p for p in parts if p) or "?"
+        inside = Phrase(_INSIDE, {"system": known, "container": machine.os.container.value})
+        return inside, "/etc/os-release, uname"
     return ", ".join(p for p in parts if p) or "?", "/etc/os-release, uname"
 
 
-def _python(machine: Machine) -> tuple[str, str]:
+def _python(machine: Machine) -> tuple[Cell, str]:
     python = machine.python
     if not isinstance(python.version, Known):
         return _none(python.version)
     return f"{python.version.value} ({python.kind}, {python.arch})", python.executable
 
 
-def _chips(machine: Machine) -> tuple[str, str]:
+def _chips(machine: Machine) -> tuple[Cell, str]:
     found = chips(machine)
     if not found:
         return _none(machine.npu_smi.info)
@@ -75,7 +80,7 @@ def _chips(machine: Machine) -> tuple[str, str]:
     return f"{len(found)} x {', '.join(names)}", "npu-smi info"
 
 
-def _cann(machine: Machine) -> tuple[str, str]:
+def _cann(machine: Machine) -> tuple[Cell, str]:
     installs = value(machine.cann.installs, ())
     if not installs:
         return _none(machine.cann.installs)
@@ -84,7 +89,7 @@ def _cann(machine: Machine) -> tuple[str, str]:
     return ", ".join(marked), ", ".join(i.place for i in installs)
 
 
-def _package(machine: Machine, name: str) -> tuple[str, str]:
+def _package(machine: Machine, name: str) -> tuple[Cell, str]:
     found = machine.python.first(name)
     if found is None:
         return _none(machine.python.packages)

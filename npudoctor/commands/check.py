@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.text import Text
 from npudoctor.session import Session
+
+if TYPE_CHECKING:
+    from npudoctor.machine.facts import Machine
 
 T = TypeVar("T")
 
@@ -116,44 +119,65 @@ def COMMAND(
 ) -> Exit:
     """Collect facts (or read them from bundles), judge them, print the report."""
     from npudoctor.check import run
-    from npudoctor.check.engine import all_checks
-    from npudoctor.check.lookups import package_names
-    from npudoctor.machine.collect import all_probes
-    from npudoctor.machine.probe import Settings
     from npudoctor.pairing.table import load
     from npudoctor.report import emit
     from npudoctor.report.keep import keep
 
     if record is not None and replay is not None:
         raise UserError(_ONE_WAY)
-    for code in ignore:
-        if code not in all_checks():
-            raise UserError(_UNKNOWN_CODE, _CODES, {"code": code})
+    ignored = _codes(ignore)
     tables = load(table)  # bad input is told before the machine is looked at
     if replay is not None and replay.is_dir():
-        return _fleet(session, replay, table, strict)
+        return _fleet(session, replay, table, strict, ignored)
     if replay is not None:
         machine = run.replayed(replay)
     else:
-        if record is not None and str(record) != "-" and not record.absolute().parent.is_dir():
-            raise UserError(_NO_FOLDER, params={"path": record})
-        # Child processes start in the root folder; a symbolic link of an environment stays as it is.
-        python = os.path.abspath(python) if os.sep in python else python
-        settings = Settings(python, not no_probes, timeout, smi_timeout, package_names())
-        with session.progress(_LOOKING, len(all_probes())) as advance:
-            machine = run.observed(settings, record, advance)
-        if record is not None and str(record) == "-":
-            session = dataclasses.replace(session, quiet=True)  # standard output holds the bundle alone
-        elif record is not None:
-            session.note(_WRITTEN, {"path": record})
-    report = run.report(machine, tables, ignore=frozenset(ignore), lang=session.lang)
+        machine = _observed(session, python, not no_probes, timeout, smi_timeout, record)
+    if record is not None and str(record) == "-":
+        session = dataclasses.replace(session, quiet=True)  # standard output holds the bundle alone
+    report = run.report(machine, tables, ignore=ignored)
     emit(session, report)
     if replay is None:  # a replayed machine is not this one
         keep(report)
     return report.exit_code(strict)
 
 
-def _fleet(session: Session, folder: Path, table: Path | None, strict: bool) -> Exit:
+def _observed(
+    session: Session, python: str, probes: bool, timeout: float, smi_timeout: float, record: Path | None
+) -> Machine:
+    """The facts about this machine; with `record`, also as a bundle in that file."""
+    from npudoctor.check import run
+    from npudoctor.check.lookups import package_names
+    from npudoctor.machine.collect import all_probes
+    from npudoctor.machine.probe import Settings
+
+    to_file = record is not None and str(record) != "-"
+    if record is not None and to_file and not record.absolute().parent.is_dir():
+        raise UserError(_NO_FOLDER, params={"path": record})
+    # Child processes start in the root folder; a symbolic link of an environment stays as it is.
+    python = os.path.abspath(python) if os.sep in python else python
+    settings = Settings(python, probes, timeout, smi_timeout, package_names())
+    with session.progress(_LOOKING, len(all_probes())) as advance:
+        machine = run.observed(settings, record, advance)
+    if to_file:
+        session.note(_WRITTEN, {"path": record})
+    return machine
+
+
+def _codes(given: tuple[str, ...]) -> frozenset[str]:
+    """The codes of --ignore, which may stand one by one or with commas between them, as with migrate."""
+    from npudoctor.check.engine import all_checks
+
+    codes = [word.strip().upper() for words in given for word in words.split(",") if word.strip()]
+    for code in codes:
+        if code not in all_checks():
+            raise UserError(_UNKNOWN_CODE, _CODES, {"code": code})
+    return frozenset(codes)
+
+
+def _fleet(
+    session: Session, folder: Path, table: Path | None, strict: bool, ignored: frozenset[str]
+) -> Exit:
     """Every bundle of a folder; lines are printed as they come."""
     from npudoctor.fleet.survey import survey
     from npudoctor.fleet.view import Counts, json_lines, text_lines
@@ -161,7 +185,7 @@ def _fleet(session: Session, folder: Path, table: Path | None, strict: bool) -> 
 
     counts = Counts()
     with session.progress(_SURVEY) as advance:
-        lines = _counted(survey(folder, table), advance)
+        lines = _counted(survey(folder, table, ignore=ignored), advance)
         if session.json:
             emit_lines(session, json_lines(lines, counts, session.lang))
         else:

@@ -32,6 +32,7 @@ _READY = Text(
 )
 _NOT_READY = Text("the line is not complete: see what is missing above", "该命令不完整：请看上面缺少的内容")
 _THEN = Text("inside the container: npudoctor check", "进入容器后运行：npudoctor check")
+_LONGEST = 5  # digits of a chip's number
 _BAD_CHIPS = Text(
     "chips are numbers with commas between them, not {text}", "芯片编号应为逗号分隔的数字，而不是 {text}"
 )
@@ -99,7 +100,7 @@ def _blocks(machine: Machine, made: Plan, chips: str) -> tuple[Block, ...]:
         return ()
     blocks: list[Block] = [Answer(_LINE, commands=(made.command(),))]
     if isinstance(machine.docker_runtime, Known):
-        visible = chips or ",".join(p[len("/dev/davinci") :] for p in made.devices if p[-1].isdigit())
+        visible = chips or ",".join(p[len("/dev/davinci") :] for p in made.devices if p[-1].isdecimal())
         line = f"docker run -it --rm --runtime=ascend -e ASCEND_VISIBLE_DEVICES={visible} {made.image} bash"
         blocks.append(Answer(_RUNTIME, commands=(line,)))
     return tuple(blocks)
@@ -109,6 +110,6 @@ def _numbers(text: str) -> tuple[int, ...]:
     from npudoctor.core.errors import UserError
 
     parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdigit() for part in parts):
+    if not all(part.isdecimal() and len(part) < _LONGEST for part in parts):
         raise UserError(_BAD_CHIPS, params={"text": text})
     return tuple(int(part) for part in parts)

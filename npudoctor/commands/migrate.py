@@ -221,7 +221,7 @@ def _report(
     if proof is not None:
         from npudoctor.simulate import verify_report
 
-        report = verify_report.added(report, proof, session.lang)
+        report = verify_report.added(report, proof)
     emit_migration(session, report, changes)
     keep(report)
     return report.exit_code()

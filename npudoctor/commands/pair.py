@@ -66,7 +66,7 @@ def COMMAND(
     data = load(table)
     if not given and query.chip is None:
         found = here.parts_of(observed(Settings(run_probes=False, packages=package_names())))
-        query = here.query_of(found, query.chip)
+        query = here.query_of(found)
         facts = tuple(Fact(f"here.{p.name}", _HERE, f"{p.name} {p.version}", p.place) for p in found)
     arch = arch or ("aarch64" if platform.machine().lower() in ("aarch64", "arm64") else "x86_64")
     report = replace(present.report(data, solve(data, query), arch, limit), facts=facts)

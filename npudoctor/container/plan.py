@@ -13,7 +13,6 @@ from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.table import Tables
 
 SOURCE = "https://github.com/vllm-project/vllm-ascend/blob/main/docs/source/installation.md"
-_CHIPS = ("/dev/davinci", "/dev/vdavinci")
 _NO_CHIPS = Text("this host has no /dev/davinci* node to map", "此主机没有可映射的 /dev/davinci* 节点")
 _NO_CHIPS_WHY = Text(
     "without a chip's node a container has no NPU; the driver is missing, not loaded, or no chip started",
@@ -129,13 +128,12 @@ def plan(
         image: image to use; empty to choose one that fits the driver.
         nodes: hosts of the job; above one the network file and tool are mounted too.
     """
-    here: tuple[Node, ...] = value(machine.nodes, ())
-    chip_nodes = [n for n in here if n.path.startswith(_CHIPS) and n.path[-1].isdigit()]
+    chip_nodes = list(machine.chip_nodes())
     stop = _nothing_to_do(machine, chip_nodes)
     if stop is not None:
         return Plan((), (), (), image or "<image>", (stop,))
     chosen, findings = _choose(chip_nodes, chips)
-    managers = [n for n in here if n not in chip_nodes]
+    managers = [n for n in value(machine.nodes, ()) if n not in chip_nodes]
     mounts, missing = _mounts(machine, nodes)
     used = chosen + managers
     groups = {n.gid for n in used if n.gid > 0 and not int(n.mode or "0666", 8) & 0o006}
@@ -163,7 +161,7 @@ def _nothing_to_do(machine: Machine, nodes: list[Node]) -> Finding | None:
 
 
 def _choose(nodes: list[Node], wanted: tuple[int, ...]) -> tuple[list[Node], list[Finding]]:
-    by_number = {int("".join(c for c in n.path if c.isdigit())): n for n in nodes}
+    by_number = {int("".join(c for c in n.path if c.isdecimal())): n for n in nodes}
     there = ", ".join(map(str, sorted(by_number)))
     findings = [
         _finding(

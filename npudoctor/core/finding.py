@@ -10,16 +10,25 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, verbatim
 
-_ERRORS = {
+# How observations name what could not be had, in words.
+_SYMBOLS = {
     "ENOENT": Text("not there", "不存在"),
     "EACCES": Text("access refused", "访问被拒绝"),
     "EPERM": Text("not permitted", "操作不被允许"),
     "EISDIR": Text("is a folder", "是一个目录"),
     "EBUSY": Text("busy", "被占用"),
     "EIO": Text("read error", "读取错误"),
+    "timeout": Text("no answer in time", "未及时响应"),
+    "not-recorded": Text("not recorded", "未录制"),
+    "unset": Text("not set", "未设置"),
 }
+
+
+def in_words(symbol: str) -> Text:
+    """What an observation's symbol (`EACCES`, `timeout`) means; any other text as it is."""
+    return _SYMBOLS.get(symbol) or verbatim(symbol)
 
 
 @enum.unique
@@ -74,8 +83,7 @@ class Evidence:
     def words(self, lang: str) -> str:
         """The value for people: an error's symbol at its end is said in words."""
         head, colon, symbol = self.value.rpartition(": ")
-        known = _ERRORS.get(symbol)
-        return f"{head}{colon}{known.render(lang)}" if known else self.value
+        return f"{head}{colon}{in_words(symbol).render(lang)}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from npudoctor import tables
 from npudoctor.core.blocks import Answer, Block
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.report import Report, Unit
-from npudoctor.core.text import filled, verbatim
+from npudoctor.core.text import filled
 from npudoctor.export import atc, bench, convert, loop, om_check, present, source, verify
 from npudoctor.export import words as said
 from npudoctor.export.graph import Graph, read
@@ -55,17 +55,17 @@ def export(target: str, options: Options) -> Report:
     findings[:0] = _differences(comparisons, closed, options, used)
     soc = options.soc or soc_here()
     words = atc.command(options.output, graph, soc)
-    done = om_check.Converted(None)
-    if options.run_atc and soc:
-        done = om_check.convert(words, options.output, made, call, options.batch, options.ranges)
+    wanted = options.run_atc and soc is not None
+    where = options.output, made, call, options.batch, options.ranges
+    done = om_check.convert(words, *where) if wanted else om_check.Converted(None)
     findings += done.findings
-    timings = _bench(made, options, soc) if options.with_bench else []
+    timings = _bench(made, options, soc if wanted else None) if options.with_bench else []
     blocks: list[Block] = [present.checks([*comparisons, *done.comparisons], closed)]
     blocks += [*present.bench_table(timings), _commands(words, done, soc)]
     return Report(
         "export",
         present.VERDICT if not _bad(findings) else present.VERDICT_BAD,
-        {"path": str(options.output), "bytes": options.output.stat().st_size, "count": len(findings)},
+        {"path": str(options.output), "bytes": options.output.stat().st_size},
         findings=tuple(findings),
         passed=tuple(passed),
         facts=present.facts(made, graph, used, options.output),
@@ -127,7 +127,7 @@ def _differences(
 
 
 def _bench(made: source.Source, options: Options, soc: str | None) -> list[bench.Timing]:
-    return bench.bench(made, options.opset, options.exporter, soc=soc if options.run_atc else None)
+    return bench.bench(made, options.opset, options.exporter, soc=soc)
 
 
 def _commands(words: list[str], done: om_check.Converted, soc: str | None) -> Answer:
@@ -135,7 +135,7 @@ def _commands(words: list[str], done: om_check.Converted, soc: str | None) -> An
     return Answer(
         present.ATC_TITLE,
         ((present.ATC_STATE, filled(state, {"soc": soc or "-"})),),
-        (verbatim(atc.line(words)).en.replace("{{", "{").replace("}}", "}"),),
+        (atc.line(words),),
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from npudoctor.check.engine import diagnose
 from npudoctor.check.run import facts_of
 from npudoctor.check.summary import facts
+from npudoctor.check.unexplained import explained
 from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.machine import bundle
@@ -56,44 +57,55 @@ def bundles(folder: Path) -> Iterator[Path]:
                 yield Path(root) / name
 
 
-def survey(folder: Path, table: Path | None = None, workers: int | None = None) -> Iterator[HostLine]:
+def survey(
+    folder: Path,
+    table: Path | None = None,
+    workers: int | None = None,
+    ignore: frozenset[str] = frozenset(),
+) -> Iterator[HostLine]:
     """One line per bundle, in order; a handful of chunks is in flight at any time.
 
     Args:
         folder: where the bundles lie.
         table: the site's own pairing rows.
         workers: processes to use; one for each core by default, none for few files.
+        ignore: codes of checks that are not run.
     """
     paths = bundles(folder)
     head = list(islice(paths, _SERIAL_BELOW))
     workers = workers or os.cpu_count() or 1
     if len(head) < _SERIAL_BELOW or workers == 1:
         for path in head:
-            yield judge(path, folder, table)
+            yield judge(path, folder, table, ignore)
         for path in paths:
-            yield judge(path, folder, table)
+            yield judge(path, folder, table, ignore)
         return
     with ProcessPoolExecutor(workers) as pool:
-        waiting = [pool.submit(_judge_all, head, folder, table)]
+        waiting = [pool.submit(_judge_all, head, folder, table, ignore)]
         for chunk in iter(lambda: list(islice(paths, _CHUNK)), []):
-            waiting.append(pool.submit(_judge_all, chunk, folder, table))
+            waiting.append(pool.submit(_judge_all, chunk, folder, table, ignore))
             if len(waiting) > 4 * workers:
                 yield from waiting.pop(0).result()
         for one in waiting:
             yield from one.result()
 
 
-def _judge_all(paths: list[Path], folder: Path, table: Path | None) -> list[HostLine]:
-    return [judge(path, folder, table) for path in paths]
+def _judge_all(
+    paths: list[Path], folder: Path, table: Path | None, ignore: frozenset[str]
+) -> list[HostLine]:
+    return [judge(path, folder, table, ignore) for path in paths]
 
 
-def judge(path: Path, folder: Path, table: Path | None = None) -> HostLine:
+def judge(
+    path: Path, folder: Path, table: Path | None = None, ignore: frozenset[str] = frozenset()
+) -> HostLine:
     """One bundle; a bad file is a line with its problem, not the end of the survey."""
     host = str(path.relative_to(folder))[: -len(".json")]
     tables = load(table)  # a fault of the site's own table ends the survey
     try:
         machine = facts_of(bundle.load(path))
-        found = [f for root in diagnose(machine, tables).findings for f in root.walk()]
+        roots = explained(diagnose(machine, tables, ignore=ignore).findings, machine)
+        found = [f for root in roots for f in root.walk()]
     except UserError as error:
         sentence = error.sentence
         return HostLine(host, problem=(str(error), sentence.render("zh", error.params)))

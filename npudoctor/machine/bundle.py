@@ -16,7 +16,7 @@ from typing import Any
 
 from npudoctor.core.errors import UserError, first_line, reason
 from npudoctor.core.streams import standard_input
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 from npudoctor.machine.host import KINDS, Observation
 from npudoctor.machine.redact import Redactor
 from npudoctor.machine.replay import ReplayHost
@@ -33,6 +33,9 @@ _NEWER = Text(
     "{path} was written as {schema}; this npudoctor reads {known}",
     "{path} 的格式为 {schema}；此 npudoctor 只能读取 {known}",
 )
+_NO_SCHEMA = Text("it names no schema npudoctor.bundle", "没有 npudoctor.bundle 的 schema 标记")
+_DAMAGED = Text("damaged ({error})", "已损坏（{error}）")
+_TOO_LARGE = Text("larger than 64 MiB", "大于 64 MiB")
 _HINT = Text("make one with: npudoctor check --record FILE", "用 npudoctor check --record FILE 生成")
 _UPDATE = Text("update npudoctor", "请升级 npudoctor")
 
@@ -93,7 +96,7 @@ def from_json(data: Any, path: str = "-") -> Bundle:
         UserError: the data is not a bundle this version understands.
     """
     if not isinstance(data, dict) or not str(data.get("schema", "")).startswith("npudoctor.bundle/"):
-        raise UserError(_NOT_ONE, _HINT, {"path": path, "reason": "no schema npudoctor.bundle"})
+        raise UserError(_NOT_ONE, _HINT, {"path": path, "reason": _NO_SCHEMA})
     if data["schema"] != SCHEMA:
         raise UserError(_NEWER, _UPDATE, {"path": path, "schema": data["schema"], "known": SCHEMA})
     try:
@@ -104,7 +107,8 @@ def from_json(data: Any, path: str = "-") -> Bundle:
             for target, packed in targets.items()
         }
     except (KeyError, AttributeError, TypeError) as error:
-        raise UserError(_NOT_ONE, _HINT, {"path": path, "reason": f"damaged ({error})"}) from None
+        damaged = filled(_DAMAGED, {"error": error})
+        raise UserError(_NOT_ONE, _HINT, {"path": path, "reason": damaged}) from None
     return Bundle(
         observations,
         str(data.get("python", "python3")),
@@ -127,7 +131,7 @@ def load(path: Path) -> Bundle:
         if str(path) == STANDARD:
             text = standard_input().read(SIZE_CAP)
         elif path.stat().st_size > SIZE_CAP:
-            raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": "> 64 MiB"})
+            raise UserError(_NOT_ONE, _HINT, {"path": str(path), "reason": _TOO_LARGE})
         else:
             text = path.read_text(encoding="utf-8")
         return from_json(json.loads(text), str(path))

@@ -61,6 +61,7 @@ class NotRecorded(Unknown):
 
 
 Leaf = Union[Known[T], Absent, Unknown]
+CHIP_NODES = ("/dev/davinci", "/dev/vdavinci")  # and a number behind it
 NOT_ASKED = NotRecorded("", "not-recorded")
 
 
@@ -273,6 +274,11 @@ class Cann:
                     return install
         return None
 
+    def in_use(self) -> CannInstall | None:
+        """The CANN that programs started here would load; when none is set up, the only one installed."""
+        installs = value(self.installs, ())
+        return self.active() or (installs[0] if len(installs) == 1 else None)
+
 
 @dataclass(frozen=True)
 class Distribution:
@@ -367,3 +373,8 @@ class Machine:
     def var(self, name: str) -> str | None:
         """An environment variable, None when unset (or when the environment is not known)."""
         return value(self.env, {}).get(name)
+
+    def chip_nodes(self) -> tuple[Node, ...]:
+        """The nodes of chips (`/dev/davinci0`, virtual ones too), without the managing nodes."""
+        chips = (n for n in value(self.nodes, ()) if n.path.startswith(CHIP_NODES))
+        return tuple(n for n in chips if n.path[-1].isdecimal())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import platform
 import selectors
-import signal
 import stat
 import subprocess
 import sys
@@ -15,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+from npudoctor.core.children import close_pipes, end_session
 from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.machine.host import TIMEOUT, Command, Observation
 from npudoctor.machine.variables import wanted
@@ -141,7 +140,8 @@ def _run(command: Command) -> Observation:
         return Observation("run", command.label, error=name)
     finally:
         if child is not None:
-            _kill(child)
+            end_session(child, grace_s=1.0)
+            close_pipes(child)
     data = {
         "exit": child.returncode,
         "stdout": streams[0],
@@ -179,17 +179,6 @@ def _drain(child: subprocess.Popen[bytes], deadline: float) -> tuple[tuple[str, 
             late = True
     out, err = (bytes(chunks[p.fileno()]).decode("utf-8", "replace") for p in pipes)
     return (out, err), late
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the whole group; a process stuck in the driver (state D) is left behind, not waited for."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(1.0)
-    for pipe in (child.stdout, child.stderr):
-        if pipe is not None:
-            pipe.close()
 
 
 def _name(error: OSError) -> str:

@@ -105,7 +105,7 @@ class Redactor:
                 self._learn(content, "USER")
 
     def _learn(self, name: str, placeholder: str) -> None:
-        common = name.isdigit() or name in _KEPT_WORDS or _COMMON_WORDS.fullmatch(name)
+        common = name.isdecimal() or name in _KEPT_WORDS or _COMMON_WORDS.fullmatch(name)
         if len(name) > 2 and not common:
             self._names[name] = _pattern(name, placeholder), placeholder
 
@@ -118,16 +118,16 @@ class Redactor:
             }
         if isinstance(node, list):
             if key == "group_names":
-                return [name if name in _KEPT_WORDS or name.isdigit() else "GROUP" for name in node]
+                return [name if name in _KEPT_WORDS or name.isdecimal() else "GROUP" for name in node]
             return [self.data(item, key, versions) for item in node]
         if not isinstance(node, str):
             return node
         if _SECRET_NAME.search(key) and not key.startswith(("/", "npu-smi", "import", "compute")):
             return "<redacted>" if node else node
-        if key in _NAME_FIELDS and node not in _KEPT_WORDS and not node.isdigit():
+        if key in _NAME_FIELDS and node not in _KEPT_WORDS and not node.isdecimal():
             return "USER" if key == "owner" else "GROUP"
         if node and not key.startswith("/") and _USER_VARIABLE.search(key):
-            return "USER" if node not in _KEPT_WORDS and not node.isdigit() else node
+            return "USER" if node not in _KEPT_WORDS and not node.isdecimal() else node
         text = self.text(node, versions)
         if not key.startswith("/") and _HOST_VARIABLE.search(key):
             text = _HOST_WORD.sub(lambda m: self._host(m.group()), text)
@@ -154,7 +154,7 @@ class Redactor:
         return text
 
     def _host(self, host: str) -> str:
-        numeric = host.replace(".", "").isdigit()
+        numeric = host.replace(".", "").isdecimal()
         hidden = any(host == placeholder for _, placeholder in self._names.values())
         return host if numeric or hidden or _PUBLIC_HOST.fullmatch(host) else self._address(host, "host")
 

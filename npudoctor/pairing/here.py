@@ -26,8 +26,7 @@ def parts_of(machine: Machine) -> list[Part]:
         copy = machine.python.first(package)
         if copy is not None and copy.version:
             found.append(Part(name, copy.version, copy.location))
-    installs = value(machine.cann.installs, ())
-    cann = machine.cann.active() or (installs[0] if len(installs) == 1 else None)
+    cann = machine.cann.in_use()
     if cann is not None and cann.version:
         found.append(Part("cann", cann.version, cann.place))
     if isinstance(machine.driver.info, Known):
@@ -41,7 +40,7 @@ def parts_of(machine: Machine) -> list[Part]:
     return found
 
 
-def query_of(parts: list[Part], chip: str | None = None) -> Query:
+def query_of(parts: list[Part]) -> Query:
     """The query that these parts make; versions that do not parse are left free."""
     given: dict[str, str] = {}
     for part in parts:
@@ -56,6 +55,4 @@ def query_of(parts: list[Part], chip: str | None = None) -> Query:
                 given[part.name] = part.version
         except ValueError:
             continue
-    if chip is not None:
-        given["chip"] = chip
     return Query(**given)

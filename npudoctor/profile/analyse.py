@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -134,8 +135,6 @@ def analyse(trace: Trace) -> Analysis:
     phases = _phases(trace, columns, begin, stop)
     by_cause, gaps = _gaps(idle, host, phases)
     launched = device.of(Kind.DEVICE) if trace.has_device else host.kernels
-    operators = _operators(trace, launched)
-    durations = launched.end - launched.start
     window = stop - begin
     return Analysis(
         source=trace.source,
@@ -154,20 +153,29 @@ def analyse(trace: Trace) -> Analysis:
         phase_busy={n: intervals.total(intervals.intersect(part, busy)) for n, part in phases.items()},
         gap_histogram=_histogram(idle),
         gaps=gaps,
-        by_time=tuple(sorted(operators, key=lambda o: (-o.total_us, o.name))[:TOP]),
-        by_count=tuple(sorted(operators, key=lambda o: (-o.count, o.name))[:TOP]),
         syncs=_syncs(host),
         sync_count=len(host.syncs),
         copies=len(device.of(Kind.COPY)),
         copied_bytes=trace.copied_bytes,
-        aicpu=tuple(o for o in operators if o.aicpu),
-        launches=len(launched),
         launch_rate=len(launched) / window * 1e6 if window else 0.0,
-        median_op_us=float(np.median(durations)) if len(durations) else 0.0,
-        work_us=_work(launched),
+        **_launches(trace, launched),
         skipped=trace.skipped,
         cut=trace.cut,
     )
+
+
+def _launches(trace: Trace, launched: Columns) -> dict[str, Any]:
+    """The fields that only depend on what was launched: top operators, durations, what ran on the AI CPU."""
+    operators = _operators(trace, launched)
+    durations = launched.end - launched.start
+    return {
+        "by_time": tuple(sorted(operators, key=lambda o: (-o.total_us, o.name))[:TOP]),
+        "by_count": tuple(sorted(operators, key=lambda o: (-o.count, o.name))[:TOP]),
+        "aicpu": tuple(o for o in operators if o.aicpu),
+        "launches": len(launched),
+        "median_op_us": float(np.median(durations)) if len(durations) else 0.0,
+        "work_us": _work(launched),
+    }
 
 
 def _window(trace: Trace) -> tuple[float, float, Columns]:

@@ -183,7 +183,7 @@ class Builder:
 def _split(time: str) -> tuple[float, float]:
     """A time as its whole part, exact up to 2^53, and its fraction with every decimal."""
     whole, _, fraction = time.strip().partition(".")
-    if whole.isdigit() and fraction.isdigit():
+    if whole.isdecimal() and fraction.isdecimal():
         return float(whole), float(f"0.{fraction}")
     return float(time), 0.0
 

@@ -156,7 +156,7 @@ def _places(part: str, analysis: Analysis) -> list[tuple[str, str, str]]:
 def _place(entry: tuple[str, str, str]) -> Place | None:
     line = entry[0]
     path, _, number = line.rpartition(":")
-    return Place(path, int(number)) if path and number.isdigit() else None
+    return Place(path, int(number)) if path and number.isdecimal() else None
 
 
 def _aicpu(analysis: Analysis) -> Finding:

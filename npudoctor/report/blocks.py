@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table as Grid
 
 from npudoctor.core.blocks import Answer, Bars, Block, Table, cell_text
-from npudoctor.report.line import Line
+from npudoctor.report.line import Line, can_encode, padded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,14 +68,14 @@ def _answer(answer: Answer, console: Console, lang: str) -> None:
 
 
 def _bars(block: Bars, console: Console, lang: str) -> None:
-    fills = _FILLS if _can_encode(console, _FILLS) else _ASCII_FILLS
+    fills = _FILLS if can_encode(console, _FILLS) else _ASCII_FILLS
     console.print(Line(f"{block.title.render(lang)} ({block.unit})", style="bold"))
     longest = max((sum(value for _, value in bar.parts) for bar in block.bars), default=0.0)
     names = [cell_text(name, lang) for name, _ in block.bars[0].parts] if block.bars else []
     labels = [cell_text(bar.label, lang) for bar in block.bars]
-    wide = max((_cells(label) for label in labels), default=0)
+    wide = max(map(cell_len, labels), default=0)
     for bar, label in zip(block.bars, labels):
-        line = Line(label + " " * (wide - _cells(label) + 1))
+        line = Line(padded(label, wide + 1))
         for index, width in enumerate(_widths([v for _, v in bar.parts], longest)):
             line.append(fills[index % len(fills)] * width, style=_COLOURS[index % len(_COLOURS)])
         line.append(f" {sum(v for _, v in bar.parts):.3g}")
@@ -95,17 +96,3 @@ def _widths(values: list[float], longest: float) -> list[int]:
         widths.append(edge - drawn)
         drawn = edge
     return widths
-
-
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _can_encode(console: Console, text: str) -> bool:
-    try:
-        text.encode(console.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

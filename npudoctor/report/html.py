@@ -68,7 +68,10 @@ def page(report: Report, changes: Changes, lang: str) -> str:
         languages=LANGUAGES,
         words={name: _both(text, {}) for name, text in _WORDS.items()},
         verdict=_both(report.verdict, report.params),
-        facts=[{"label": _both(f.label, {}), "value": f.words("en")} for f in report.facts],
+        facts=[
+            {"label": _both(f.label, {}), "value": {each: f.words(each) for each in LANGUAGES}}
+            for f in report.facts
+        ],
         rules=_rules(changes),
         groups=_groups(changes),
         files=[_file(change, changes) for change in changes.files],

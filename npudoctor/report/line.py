@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rich.cells import get_character_cell_size
+from rich.cells import cell_len, get_character_cell_size
 from rich.containers import Lines
 from rich.text import Text
 
@@ -29,6 +29,11 @@ class Line(Text):
         return lines
 
 
+def padded(text: str, width: int) -> str:
+    """`text` filled with spaces to `width` cells: a Chinese character takes two."""
+    return text + " " * (width - cell_len(text))
+
+
 def breaks(text: str, width: int) -> list[int]:
     """Offsets at which `text` is cut so that every part fits into `width` cells."""
     found: list[int] = []
@@ -49,3 +54,12 @@ def _may_break(before: str, after: str) -> bool:
     if after in _NOT_FIRST or before in _NOT_LAST or after == " ":
         return False
     return before == " " or bool(_CHINESE.match(before) or _CHINESE.match(after))
+
+
+def can_encode(console: Any, text: str) -> bool:
+    """Whether the console's encoding has every character of `text`."""
+    try:
+        text.encode(console.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

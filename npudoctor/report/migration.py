@@ -67,10 +67,10 @@ def emit_migration(session: Session, report: Report, changes: Changes) -> None:
 
 def render(report: Report, changes: Changes, console: Console, session: Session) -> None:
     """Print the summary: what was looked at, edits by rule, syncs, what is left, verdict."""
-    from npudoctor.report.line import Line
+    from npudoctor.report.line import Line, padded
 
     for fact in report.facts:
-        line = Line(f"{session.tr(fact.label):<8} ", style="dim")
+        line = Line(padded(session.tr(fact.label), 9), style="dim")
         console.print(line.append(fact.words(session.lang), style="not dim"))
     console.print()
     _beside_items(report, changes, console, session)

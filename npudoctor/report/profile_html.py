@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from string import Template
 from typing import Any
 
@@ -25,7 +25,6 @@ _SYNCS = Text("Where the host waits", "主机等待的位置")
 def page(report: Report, lanes: Sequence[dict[str, Any]], lang: str) -> str:
     """The page as text. Everything from the trace is escaped or sits in JSON."""
     analysis: Any = report.extra["analysis"]
-    ms = 1000.0
     values = {
         "lang": lang,
         "title": _TITLE.render(lang),
@@ -35,34 +34,28 @@ def page(report: Report, lanes: Sequence[dict[str, Any]], lang: str) -> str:
         "timeline": _TIMELINE.render(lang),
         "help": _HELP.render(lang),
         "findings": "".join(_finding(f, lang) for f in report.findings),
-        "phases": _table(
-            _PHASES.render(lang), [(n, f"{t / ms:.2f} ms") for n, t in analysis["phases"].items()]
-        ),
-        "gaps": _table(
-            _GAPS.render(lang),
-            [
-                (
-                    g["where"]["line"] or "?",
-                    g["where"]["call"],
-                    g["cause"],
-                    str(g["count"]),
-                    f"{g['total_us'] / ms:.2f} ms",
-                )
-                for g in analysis["gaps"]
-            ],
-        ),
-        "ops": _table(
-            _OPS.render(lang),
-            [(o["name"], str(o["count"]), f"{o['total_us'] / ms:.2f} ms") for o in analysis["by_time"]],
-        ),
-        "syncs": _table(
-            _SYNCS.render(lang),
-            [(s["where"]["line"] or "?", s["where"]["call"], str(s["count"])) for s in analysis["syncs"]],
-        ),
         # "</" inside a script element would end it
         "lanes": json.dumps(list(lanes), ensure_ascii=False).replace("</", "<\\/"),
+        **{name: _table(title.render(lang), rows) for name, title, rows in _tables(analysis)},
     }
     return Template(PAGE).substitute(values)
+
+
+def _tables(analysis: Any) -> Iterator[tuple[str, Text, list[tuple[str, ...]]]]:
+    """(place on the page, title, rows)."""
+    yield "phases", _PHASES, [(name, _ms(us)) for name, us in analysis["phases"].items()]
+    yield "gaps", _GAPS, [
+        (g["where"]["line"] or "?", g["where"]["call"], g["cause"], str(g["count"]), _ms(g["total_us"]))
+        for g in analysis["gaps"]
+    ]
+    yield "ops", _OPS, [(o["name"], str(o["count"]), _ms(o["total_us"])) for o in analysis["by_time"]]
+    yield "syncs", _SYNCS, [
+        (s["where"]["line"] or "?", s["where"]["call"], str(s["count"])) for s in analysis["syncs"]
+    ]
+
+
+def _ms(us: float) -> str:
+    return f"{us / 1000:.2f} ms"
 
 
 def _finding(finding: Any, lang: str) -> str:

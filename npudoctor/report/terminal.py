@@ -8,7 +8,7 @@ from rich.padding import Padding
 
 from npudoctor.core.finding import Finding, Severity
 from npudoctor.core.text import Text
-from npudoctor.report.line import Line
+from npudoctor.report.line import Line, can_encode, padded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,11 +36,11 @@ _NEXT = Text("next", "下一步")
 
 def render(report: Report, console: Console, session: Session) -> None:
     """Print `report` on `console`."""
-    marks = _MARKS if _can_encode(console, "".join(m for m in _MARKS.values())) else _ASCII
+    marks = _marks(console)
     if report.banner is not None:
         console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
     for fact in report.facts:
-        line = Line(f"{session.tr(fact.label):<12} ", style="dim")
+        line = Line(padded(session.tr(fact.label), 13), style="dim")
         line.append(fact.words(session.lang), style="not dim")
         if fact.place and session.verbose:
             line.append(f"  ({fact.place})")
@@ -65,8 +65,11 @@ def render(report: Report, console: Console, session: Session) -> None:
 
 def render_finding(finding: Finding, console: Console, session: Session) -> None:
     """Print one finding, as `render` does."""
-    marks = _MARKS if _can_encode(console, "".join(m for m in _MARKS.values())) else _ASCII
-    _finding(finding, console, session, marks)
+    _finding(finding, console, session, _marks(console))
+
+
+def _marks(console: Console) -> dict:
+    return _MARKS if can_encode(console, "".join(_MARKS.values())) else _ASCII
 
 
 def _finding(finding: Finding, console: Console, session: Session, marks: dict) -> None:
@@ -125,11 +128,3 @@ def _unit(unit: Unit, console: Console, session: Session, mark: str, style: str)
     if unit.reason is not None:
         line.append(f": {session.tr(unit.reason, unit.params)}")
     console.print(line)
-
-
-def _can_encode(console: Console, text: str) -> bool:
-    try:
-        text.encode(console.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

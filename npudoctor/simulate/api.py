@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 
-__all__ = ["Evidence", "Finding", "Fix", "Place", "Rule", "Severity", "Text"]
+__all__ = ["Evidence", "Finding", "Fix", "Place", "Rule", "Severity", "Text", "filled"]
 
 
 @dataclass(frozen=True)
@@ -18,12 +17,11 @@ class Rule:
 
     Attributes:
         code, slug: stable names; the module is called after them.
-        subject: `run` (gets the summary of a run and its outcome) or `verify` (gets the verification
-            and the language).
+        subject: `run` (gets the summary of a run and its outcome) or `verify` (gets the verification).
         run: yields findings; touches nothing.
     """
 
     code: str
     slug: str
     subject: str
-    run: Callable[[Any, Any], Iterable[Finding]]
+    run: Callable[..., Iterable[Finding]]

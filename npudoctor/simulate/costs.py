@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from npudoctor import tables
-from npudoctor.core.errors import UserError
-from npudoctor.core.text import Text
+from npudoctor.core.errors import UserError, cannot_read, first_line
+from npudoctor.core.text import Text, filled, verbatim
 
 _BAD = Text("cannot read latencies from {path}: {problem}", "无法从 {path} 读取时延：{problem}")
+_NO_OBJECT = Text("it holds no object of latencies", "其中没有时延对象")
+_NOT_TIME = Text("{name} is {value}, not a positive number", "{name} 为 {value}，不是正数")
+_NONE_OF = Text("it holds none of {names}", "其中没有 {names} 中的任何一项")
+_LARGEST = 1e12
 _HINT = Text(
     'the file is JSON such as {{"launch": 11, "sync": 23, "copy": 23}}, in microseconds',
     '文件应为 JSON，例如 {{"launch": 11, "sync": 23, "copy": 23}}，单位微秒',
@@ -33,6 +37,7 @@ class Costs:
         kernel: device time of a small kernel: the smallest observed round trip less the launch.
         memory_gb_s: device memory bandwidth; link_gb_s: host-device link; tflops: float32 arithmetic.
         measured: whether the first three come from a real device.
+        origin: the file that they come from; empty for the public figures.
     """
 
     launch: float
@@ -61,7 +66,7 @@ def default() -> Costs:
     more = {row["cost"]: float(row["value"]) for row in tables.load("simulate_costs").rows}
     return Costs(
         rows["launch"], rows["sync"], rows["copy"], kernel=more["kernel"], memory_gb_s=more["memory_gb_s"],
-        link_gb_s=more["link_gb_s"], tflops=more["tflops"], origin="public figures",
+        link_gb_s=more["link_gb_s"], tflops=more["tflops"],
     )
 
 
@@ -73,17 +78,23 @@ def load(path: Path) -> Costs:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(_BAD, _HINT, {"path": str(path), "problem": str(error)}) from None
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except (ValueError, RecursionError) as error:
+        raise _bad(path, verbatim(first_line(error))) from None
     latencies = data.get("latencies", data) if isinstance(data, dict) else None
     if not isinstance(latencies, dict):
-        raise UserError(_BAD, _HINT, {"path": str(path), "problem": "no object of latencies"})
+        raise _bad(path, _NO_OBJECT)
     known = {field.name for field in fields(Costs)} - {"measured", "origin"}
     given = {name: value for name, value in latencies.items() if name in known}
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-            raise UserError(_BAD, _HINT, {"path": str(path), "problem": f"{name} is {value!r}"})
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LARGEST:
+            raise _bad(path, filled(_NOT_TIME, {"name": name, "value": repr(value)}))
     if not given:
-        raise UserError(_BAD, _HINT, {"path": str(path), "problem": f"none of {', '.join(sorted(known))}"})
+        raise _bad(path, filled(_NONE_OF, {"names": ", ".join(sorted(known))}))
     changed: dict[str, Any] = {name: float(value) for name, value in given.items()}
     return replace(default(), **changed, measured=True, origin=str(path))
+
+
+def _bad(path: Path, problem: Text) -> UserError:
+    return UserError(_BAD, _HINT, {"path": path, "problem": problem})

@@ -14,14 +14,14 @@ def findings(summary: dict[str, Any], outcome: Any) -> tuple[Finding, ...]:
     return _apply("run", summary, outcome)
 
 
-def of_verification(verification: Any, lang: str = "en") -> tuple[Finding, ...]:
+def of_verification(verification: Any) -> tuple[Finding, ...]:
     """What keeps a verification from passing; empty when the numbers are the same."""
-    return _apply("verify", verification, lang)
+    return _apply("verify", verification)
 
 
-def _apply(subject: str, first: Any, second: Any) -> tuple[Finding, ...]:
+def _apply(subject: str, *given: Any) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for _, rule in sorted(collect(rules, "RULE", "npu").items()):
         if rule.subject == subject:
-            found.extend(rule.run(first, second))
+            found.extend(rule.run(*given))
     return tuple(found)

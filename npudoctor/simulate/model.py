@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 from npudoctor.simulate.costs import Costs
 from npudoctor.simulate.recorder import D2H, H2D, MARK, SYNC
+
+Skip = Optional[Callable[[Any], bool]]
+Draw = Optional[Callable[[str, str, float, float, Any], None]]
 
 TRAFFIC = 3  # a small elementwise kernel reads about two operands for each one it writes
 
@@ -72,8 +75,7 @@ def device_time(work: float, costs: Costs) -> float:
 
 
 def replay(
-    events: Iterable[tuple], costs: Costs, skip: Callable[[Any], bool] | None = None,
-    trace: Callable[[str, str, float, float, Any], None] | None = None,
+    events: Iterable[tuple], costs: Costs, skip: Skip = None, trace: Draw = None,
 ) -> Estimate:
     """Estimate the time of `events`.
 
@@ -81,63 +83,80 @@ def replay(
         skip: positions whose syncs are taken as removed (their copies as not blocking).
         trace: called with (track, name, start, end, position) for each stretch of time.
     """
-    result = Estimate()
-    host = device = 0.0
-    last_mark = 0.0
+    clock = _Clock(costs, skip, trace)
     for event in events:
-        begun = host
         kind = event[0]
         if kind is SYNC:
-            where = event[2]
-            if event[1] in ("h2d", "d2h") or (skip is not None and skip(where)):
-                continue  # a blocking copy's wait is in the copy itself
-            host = max(host, device) + costs.wait
-            result.wait += host - begun
-            _charge(result, where, host - begun)
-            if trace is not None:
-                trace("host", f"sync {event[1]}", begun, host, where)
+            clock.sync(event[1], event[2])
         elif kind is H2D or kind is D2H:
-            host, device = _copy(event, costs, host, device, result, skip)
-            if trace is not None:
-                trace("host", kind, begun, host, event[2])
+            clock.copy(*event)
         elif kind is MARK:
-            seconds = event[3]
-            host += seconds * 1e6
-            result.env += seconds * 1e6
-            result.steps += event[2]
-            if event[1] == "rollout":
-                result.rollout += host - last_mark
-            last_mark = host
-            if trace is not None and seconds:
-                trace("host", "environment step", begun, host, None)
+            clock.mark(event[1], event[2], event[3])
         else:
-            host += costs.launch
-            start = max(host, device)
-            spent = device_time(event[2], costs)
-            device = start + spent
-            result.busy += spent
-            result.launch += costs.launch
-            _charge(result, event[1], costs.launch)
-            if trace is not None:
-                trace("host", f"launch {kind}", begun, host, event[1])
-                trace("device", kind, start, device, event[1])
-    result.total = max(host, device)
-    return result
+            clock.launch(kind, event[1], event[2])
+    clock.result.total = max(clock.host, clock.device)
+    return clock.result
 
 
-def _copy(
-    event: tuple, costs: Costs, host: float, device: float, result: Estimate, skip: Any
-) -> tuple[float, float]:
-    _, nbytes, where, blocking = event
-    moving = nbytes / costs.link_gb_s / 1e3
-    if not blocking or (skip is not None and skip(where)):
-        result.launch += costs.launch
-        return host + costs.launch, max(device, host + costs.launch) + moving
-    end = max(host, device) + costs.copy + moving
-    result.copy += end - host
-    _charge(result, where, end - host)
-    return end, end
+class _Clock:
+    """Time of the host and of the device, microseconds, moved on by one event after the other."""
 
+    def __init__(self, costs: Costs, skip: Skip, trace: Draw) -> None:
+        self._costs, self._skip, self._trace = costs, skip, trace
+        self.result = Estimate()
+        self.host = self.device = 0.0
+        self._marked = 0.0
 
-def _charge(result: Estimate, where: Any, spent: float) -> None:
-    result.by_line[where] = result.by_line.get(where, 0.0) + spent
+    def sync(self, cause: str, where: Any) -> None:
+        """The host waits for the device's end; a blocking copy's wait is in the copy itself."""
+        if cause in ("h2d", "d2h") or (self._skip is not None and self._skip(where)):
+            return
+        begun = self.host
+        self.host = max(begun, self.device) + self._costs.wait
+        self.result.wait += self.host - begun
+        self._charge(where, self.host - begun)
+        if self._trace is not None:
+            self._trace("host", f"sync {cause}", begun, self.host, where)
+
+    def copy(self, direction: str, nbytes: int, where: Any, blocking: bool) -> None:
+        """Bytes over the link: behind the device's work, and before the host's when it blocks."""
+        begun, moving = self.host, nbytes / self._costs.link_gb_s / 1e3
+        if not blocking or (self._skip is not None and self._skip(where)):
+            self.host += self._costs.launch
+            self.result.launch += self._costs.launch
+            self.device = max(self.device, self.host) + moving
+        else:
+            self.host = self.device = max(begun, self.device) + self._costs.copy + moving
+            self.result.copy += self.host - begun
+            self._charge(where, self.host - begun)
+        if self._trace is not None:
+            self._trace("host", direction, begun, self.host, where)
+
+    def mark(self, phase: str, steps: int, seconds: float) -> None:
+        """The end of an environment step (or of another phase), measured here."""
+        begun = self.host
+        self.host += seconds * 1e6
+        self.result.env += seconds * 1e6
+        self.result.steps += steps
+        if phase == "rollout":
+            self.result.rollout += self.host - self._marked
+        self._marked = self.host
+        if seconds and self._trace is not None:
+            self._trace("host", "environment step", begun, self.host, None)
+
+    def launch(self, name: str, where: Any, work: float) -> None:
+        """One kernel: enqueued by the host, done by the device when its turn comes."""
+        begun = self.host
+        self.host += self._costs.launch
+        start = max(self.host, self.device)
+        spent = device_time(work, self._costs)
+        self.device = start + spent
+        self.result.busy += spent
+        self.result.launch += self._costs.launch
+        self._charge(where, self._costs.launch)
+        if self._trace is not None:
+            self._trace("host", f"launch {name}", begun, self.host, where)
+            self._trace("device", name, start, self.device, where)
+
+    def _charge(self, where: Any, spent: float) -> None:
+        self.result.by_line[where] = self.result.by_line.get(where, 0.0) + spent

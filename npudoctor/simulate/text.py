@@ -21,6 +21,7 @@ _ESTIMATE = Text(
     "environment {env}%; device busy {busy}%",
     "估算（模拟，{origin}）：{ms} ms，{bound}：下发 {launch}%，等待 {wait}%，环境 {env}%；设备忙碌 {busy}%",
 )
+_PUBLIC = Text("public figures", "公开数据")
 _BOUND = {
     "launch": Text("launch-bound", "受限于算子下发"), "sync": Text("sync-bound", "受限于同步"),
     "compute": Text("compute-bound", "受限于设备计算"), "env": Text("environment-bound", "受限于环境"),
@@ -67,7 +68,7 @@ def forecast(numbers: dict[str, Any], lang: str) -> list[str]:
         "ms": round(estimate["total_us"] / 1000, 2), "bound": _BOUND[estimate["bound"]].render(lang),
         "launch": _share(estimate, "launch_us"), "wait": _share(estimate, "wait_us", "copy_us"),
         "env": _share(estimate, "env_us"), "busy": _share(estimate, "busy_us"),
-        "origin": numbers["costs"]["origin"],
+        "origin": numbers["costs"]["origin"] or _PUBLIC,
     })]
     for option in numbers["what_if"][:3]:
         place = f"{os.path.basename(option['path'])}:{option['line']}"

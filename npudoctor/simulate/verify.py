@@ -9,13 +9,11 @@ checkpoints of another.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from npudoctor.core.children import close_pipes, end_session
 from npudoctor.core.errors import UserError
 from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.core.text import Text
@@ -135,7 +134,10 @@ def _original(target: Sequence[str], folder: Path, timeout: float) -> Run:
 
 
 def _target(command: str) -> list[str]:
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quote without its end
+        raise UserError(_NOT_PYTHON, params={"command": command}) from None
     while words and "=" in words[0] and not words[0].startswith("-"):
         words = words[1:]  # NAME=value in front of the command
     if len(words) < 2 or not re.fullmatch(r"(.*/)?python[\d.]*(\.exe)?", words[0]):
@@ -186,16 +188,8 @@ def _child(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, s
         return TOO_LONG, "", f"no end after {timeout:.0f} s"
     finally:
         if child is not None:
-            _end(child)
-
-
-def _end(child: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    for pipe in (child.stdout, child.stderr):
-        if pipe is not None:
-            pipe.close()
+            end_session(child)
+            close_pipes(child)
 
 
 def _environment() -> dict[str, str]:

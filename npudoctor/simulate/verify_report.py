@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from npudoctor.core.blocks import Phrase
 from npudoctor.core.exits import Exit
-from npudoctor.core.finding import Finding
 from npudoctor.core.report import Fact, Report
 from npudoctor.core.text import Text
 from npudoctor.simulate.findings import of_verification
@@ -32,37 +32,32 @@ _NO_BEFORE = Text(
 _LABEL = Text("verify", "验证")
 
 
-def added(report: Report, verification: Verification, lang: str = "en") -> Report:
+def added(report: Report, verification: Verification) -> Report:
     """`report` of a migration with the verification: its sentences as facts, its findings first."""
-    facts = tuple(Fact("verify", _LABEL, sentence) for sentence in sentences(verification, lang))
+    facts = tuple(Fact("verify", _LABEL, sentence) for sentence in sentences(verification))
     return replace(
         report,
         facts=(*report.facts, *facts),
-        findings=(*findings(verification, lang), *report.findings),
+        findings=(*of_verification(verification), *report.findings),
         extra={**report.extra, "verify": as_dict(verification)},
         decided=report.decided if verification.same else Exit.FINDINGS,
     )
 
 
-def findings(verification: Verification, lang: str = "en") -> tuple[Finding, ...]:
-    """What keeps the verification from passing; empty when the numbers are the same."""
-    return of_verification(verification, lang)
-
-
-def sentences(verification: Verification, lang: str = "en") -> list[str]:
+def sentences(verification: Verification) -> list[Phrase]:
     """One line on the numbers (when they agree), one or two on the syncs."""
     found = []
     if verification.same:
-        found.append(_SAME.render(lang, {**verification.compared, "noisy": verification.noisy}))
+        found.append(Phrase(_SAME, {**verification.compared, "noisy": verification.noisy}))
     totals = [_totals(verification.before), _totals(verification.migrated)]
     if totals[1]:
         pair = [str(t.get("syncs", "?")) for t in totals]
-        found.append(_SYNCS.render(lang, {"before": pair[0], "after": pair[1]}))
+        found.append(Phrase(_SYNCS, {"before": pair[0], "after": pair[1]}))
         if totals[1].get("env_steps"):
             per = [str(t.get("syncs_per_env_step", "?")) for t in totals]
-            found.append(_PER_STEP.render(lang, {"before": per[0], "after": per[1]}))
+            found.append(Phrase(_PER_STEP, {"before": per[0], "after": per[1]}))
         if verification.before.status > 0:
-            found.append(_NO_BEFORE.render(lang, {"error": verification.before.error}))
+            found.append(Phrase(_NO_BEFORE, {"error": verification.before.error}))
     return found
 
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from npudoctor.core.children import GRACE_S, end_session
 from npudoctor.core.interrupt import interrupt_waits
 
 BOOT = Path(__file__).parent / "children" / "boot.py"
 TAIL_LINES = 400
 LINE_LIMIT = 4000
-GRACE_S = 3.0
 BASE_ENV = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 
 Event = Mapping[str, Any]
@@ -77,12 +77,7 @@ def run(
 ) -> ChildRun:
     """Run `command` in its own process group and collect events until it ends or its time is over."""
     started = time.monotonic()
-    full = {
-        **os.environ,
-        **BASE_ENV,
-        "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s),
-        **(env or {}),
-    }
+    full = {**os.environ, **BASE_ENV, "NPUDOCTOR_CHILD_LIMIT_S": str(timeout_s), **(env or {})}
     process: subprocess.Popen[bytes] | None = None
     timed_out = False
     try:
@@ -105,13 +100,18 @@ def run(
         return ChildRun(tuple(command), (), (f"{command[0]}: {error.strerror or error}",), None, False, 0.0)
     finally:
         if process is not None:
-            end_group(process)  # also on Ctrl-C: nothing of ours outlives us
+            end_session(process, polite=True)  # also on Ctrl-C: nothing of ours outlives us
     assert process is not None
     reader.finish()
     seconds = time.monotonic() - started
     return ChildRun(
-        tuple(command), tuple(reader.events), tuple(reader.log), process.returncode, timed_out, seconds
+        tuple(command), tuple(reader.events), tuple(reader.log), ended_with(process), timed_out, seconds
     )
+
+
+def ended_with(process: subprocess.Popen[bytes]) -> int:
+    """Its exit status; minus the signal that could not end it, where it is stuck in the driver."""
+    return -signal.SIGKILL if process.returncode is None else process.returncode
 
 
 class Reader:
@@ -157,20 +157,3 @@ def parse_event(line: str) -> Event | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and isinstance(value.get("event"), str) else None
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Stop the child and everything it started: politely, then by force."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            break
-        try:
-            process.wait(timeout=GRACE_S)
-        except subprocess.TimeoutExpired:
-            continue
-        if number is signal.SIGTERM:
-            time.sleep(0.05)
-    if process.poll() is None:
-        process.wait()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from npudoctor.core.blocks import Phrase
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test.child import Event
-from npudoctor.smoke_test.stage import Outcome, Status, passed
+from npudoctor.smoke_test.stage import Outcome, failed, passed
 
 # Relative to the largest reference value. Twice the largest error that the CPU itself shows
 # on these rows in these types over six seeds (1.4e-2 and 2.7e-3 on 2026-11-30, torch 2.13.0).
@@ -108,7 +109,6 @@ def judge(
         strict: fallbacks were refused by torch_npu itself, so none went unseen.
         kind: `npu`, `cpu` or `sim`; on the CPU the reference is float64.
     """
-    reference = "CPU float64" if kind == "cpu" else "CPU float32"
     missing = {e["op"]: e for e in ops if kind == "sim" and "NotImplementedError" in str(e.get("error"))}
     ops = [e for e in ops if e["op"] not in missing]
     plain = [e for e in ops if e["dtype"] == "float32"]
@@ -116,33 +116,27 @@ def judge(
     wrong = sorted((e for e in plain if not e.get("error") and excess(e) > 1), key=excess, reverse=True)
     low = {dtype: [e for e in ops if e["dtype"] == dtype] for dtype in LOW_PRECISION_RTOL}
     works = {dtype: bool(events) and not any(e.get("error") for e in events) for dtype, events in low.items()}
-    notes = [*_unsimulated(code, missing), *_fallbacks(code, fallen, strict), *_low_precision(code, low)]
-    log = (*log, *(f"{e['op']} ({e['dtype']}): {e['error']}" for e in ops if e.get("error")))
+    params: dict[str, Any] = {
+        "total": len(plain), "reference": "CPU float64" if kind == "cpu" else "CPU float32",
+    }
     facts = {
-        "operators": len(plain),
-        "reference": reference,
-        "strict_fallback": strict,
-        "fallbacks": list(fallen),
-        "not_simulated": sorted(missing),
+        "operators": len(plain), "reference": params["reference"], "strict_fallback": strict,
+        "fallbacks": list(fallen), "not_simulated": sorted(missing),
         "dtypes": {"float32": not bad, "int64": not bad, "bool": not bad, **works},
         "errors": {f"{e['op']}/{e['dtype']}": e.get("error") or largest(e) for e in ops},
     }
-    params: dict[str, Any] = {"total": len(plain), "reference": reference}
+    notes = (*_unsimulated(code, missing), *_fallbacks(code, fallen, strict), *_low_precision(code, low))
     if bad or wrong:
         finding = _failure(code, bad, wrong, params, kind)
-        return Outcome(
-            Status.FAIL,
-            Phrase(finding.title, finding.params),
-            findings=(finding, *notes),
-            facts=facts,
-            log=log,
-        )
+        said = (f"{e['op']} ({e['dtype']}): {e['error']}" for e in ops if e.get("error"))
+        outcome = failed(Phrase(finding.title, finding.params), finding, findings=notes, facts=facts)
+        return replace(outcome, log=(*log, *said))
     worst = max(plain, key=excess)
     dtypes = ["float32", "int64", "bool", *(d for d, ok in works.items() if ok)]
     params.update(
         count=len(plain), worst=f"{excess(worst):.1%}", worst_op=worst["op"], dtypes=", ".join(dtypes)
     )
-    return passed(_PASSED, params, findings=tuple(notes), facts=facts)
+    return passed(_PASSED, params, findings=notes, facts=facts)
 
 
 def largest(event: Event) -> float:

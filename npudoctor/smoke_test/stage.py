@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.blocks import Block, Phrase
+from npudoctor.core.blocks import Block, Cell, Phrase
 from npudoctor.core.finding import Evidence, Finding
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import child
@@ -61,7 +61,7 @@ class Device:
     """The device in use: `kind` is `npu`, `cpu` or `sim`; `label` names it for people."""
 
     kind: str
-    label: str
+    label: Cell
     chosen_by: str = "user"
 
 

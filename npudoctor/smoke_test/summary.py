@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from npudoctor import tables
-from npudoctor.core.blocks import Block, Phrase, Table
+from npudoctor.core.blocks import Block, Phrase, Table, cell_text
 from npudoctor.core.finding import Finding
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text, verbatim
@@ -119,7 +119,7 @@ def _extra(results: Sequence[Result], context: Context, seconds: float) -> dict[
         "schema": SCHEMA,
         "device": None
         if device is None
-        else {"kind": device.kind, "label": device.label, "chosen_by": device.chosen_by},
+        else {"kind": device.kind, "label": cell_text(device.label, "en"), "chosen_by": device.chosen_by},
         "validates_hardware": device is not None and device.kind == "npu",
         "seconds": round(seconds, 3),
         "stages": [

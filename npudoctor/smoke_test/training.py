@@ -204,8 +204,7 @@ def gate(code: str, run: Run, kind: str) -> Iterator[Finding]:
 
 
 def _ratio(code: str, run: Run, kind: str) -> Iterator[Finding]:
-    # Only from the second update on: the small gain of a new policy head hides faults.
-    worst = max((number(u["health"].get("first_log_ratio")) for u in run.updates[1:]), default=0.0)
+    worst = first_ratio(run)
     params = {"value": worst}
     # The CPU has no reduced-precision mode that could explain a small deviation.
     broken = RATIO_EXACT if kind == "cpu" else RATIO_BROKEN
@@ -241,7 +240,10 @@ def _alarms(code: str, run: Run) -> Iterator[Finding]:
 
 
 def first_ratio(run: Run) -> float:
-    """Largest |log ratio| at a first minibatch from the second update on."""
+    """Largest |log ratio| at a first minibatch from the second update on.
+
+    The small gain of a new policy head hides faults in the first.
+    """
     return max((number(u["health"].get("first_log_ratio")) for u in run.updates[1:]), default=0.0)
 
 

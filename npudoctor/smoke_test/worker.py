@@ -13,8 +13,9 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 
+from npudoctor.core.children import end_session
 from npudoctor.core.interrupt import interrupt_waits
-from npudoctor.smoke_test.child import BASE_ENV, ChildRun, Event, Reader, end_group
+from npudoctor.smoke_test.child import BASE_ENV, ChildRun, Event, Reader, ended_with
 
 FINISHED = "finished"
 
@@ -64,14 +65,14 @@ class Worker:
                 timed_out = True
         if code != 0:
             self.close()
-            code = process.returncode if code is None else code
+            code = ended_with(process) if code is None else code
         log = tuple(list(self._reader.log)[min(before, len(self._reader.log)) if code == 0 else 0 :])
         return ChildRun(command, tuple(seen), log, code, timed_out, time.monotonic() - started)
 
     def close(self) -> None:
         """End the child and everything it started."""
         if self._process is not None:
-            end_group(self._process)
+            end_session(self._process, polite=True)
             self._reader.finish()
             self._process = None
 

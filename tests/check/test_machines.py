@@ -26,7 +26,7 @@ NAMES = sorted(p.stem for p in overlays.MACHINES.glob("*.json"))
 
 
 def verdict(data: dict, lang: str = "en") -> dict:
-    return as_dict(report(overlays.facts(data), load(), lang=lang), lang)
+    return as_dict(report(overlays.facts(data), load()), lang)
 
 
 def codes(findings: list[dict]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -279,3 +280,12 @@ def test_a_python_given_by_a_relative_path_is_found(run_cli: RunCli, tmp_path: P
     (tmp_path / "python").symlink_to(sys.executable)
     done = run_cli("check", "--python", "./python", "--no-probes", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["facts"]["python"]["value"].startswith(platform.python_version())
+
+
+def test_the_kept_verdict_is_of_one_language(run_cli: RunCli, tmp_path: Path) -> None:
+    """What `npudoctor` shows in one language was checked in the other."""
+    env = {"XDG_STATE_HOME": str(tmp_path), "NPUDOCTOR_NO_STATE": ""}
+    run_cli("check", "--no-probes", "--python", "/nowhere/python", env=env)
+    shown = run_cli("--lang", "zh", env=env).stdout
+    line = next(line for line in shown.splitlines() if "NPU" in line and "请先修复" in line)
+    assert not re.search(r"\b(the|is|not|does)\b", line), line

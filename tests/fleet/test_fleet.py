@@ -118,7 +118,7 @@ def test_one_odd_bundle_does_not_end_the_survey(tmp_path: Path, monkeypatch: pyt
     seen = list(survey(tmp_path))
     assert [bool(line.problem[0]) for line in seen] == [False, True]
     assert "录制文件" in seen[1].problem[1]
-    monkeypatch.setattr("npudoctor.fleet.survey.diagnose", lambda *_: 1 / 0)
+    monkeypatch.setattr("npudoctor.fleet.survey.diagnose", lambda *_, **__: 1 / 0)
     assert "ZeroDivisionError" in judge(tmp_path / "a.json", tmp_path).problem[0]
 
 
@@ -135,3 +135,11 @@ def test_versions_of_a_bundle_cannot_steer_the_terminal() -> None:
     text = "\n".join(text_lines([line], counts, lambda t, p=None: t.render("en", p), "en"))
     assert "\x1b" not in text
     assert "25\\x1b" in text
+
+
+def test_ignored_checks_are_not_run_in_a_fleet_either(run_cli: RunCli, folder: Path) -> None:
+    (folder / "rack2" / "broken.json").unlink()
+    for words in (("--ignore", "NPU070"), ("--ignore", "npu070,NPU071")):
+        done = run_cli("check", "--replay", folder, *words)
+        assert done.returncode == 0, done.stdout
+        assert "NPU070" not in done.stdout

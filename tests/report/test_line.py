@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from npudoctor.report.line import Line, breaks
+from tests.conftest import ROOT, RunCli
 
 SENTENCE = (
     "修复: 将采样数据保存在主机内存，打包后一次性搬运；"
@@ -51,3 +52,12 @@ def test_in_a_padded_block_and_in_english() -> None:
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("    修复: 将采样")
     assert lines[-2:] == ["an English sentence that has to be broken at", "one of its spaces"]
+
+
+def test_values_stand_under_each_other_in_both_languages(run_cli: RunCli) -> None:
+    """Padding counts cells: a Chinese character takes two."""
+    machine = ROOT / "fixtures" / "machines" / "910b-host-ok.json"
+    for lang in ("en", "zh"):
+        lines = run_cli("check", "--replay", machine, "--lang", lang).stdout.splitlines()[:8]
+        starts = {cell_len(line) - cell_len(line.split(maxsplit=1)[1]) for line in lines}
+        assert starts == {13}, lines

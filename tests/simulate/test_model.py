@@ -78,3 +78,13 @@ def test_a_bad_latency_file_is_one_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "l.json").write_text(text)
     with pytest.raises(UserError):
         costs.load(tmp_path / "l.json")
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "NaN", "Infinity", "true", '"x"', "1e400"])
+def test_a_latency_is_a_positive_number(tmp_path: Path, bad: str) -> None:
+    """Nought as a bandwidth was a division by zero, NaN a forecast of NaN."""
+    path = tmp_path / "latency.json"
+    path.write_text(f'{{"memory_gb_s": {bad}}}', encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        costs.load(path)
+    assert "memory_gb_s" in str(caught.value)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from npudoctor.core.errors import UserError
+from npudoctor.simulate.findings import of_verification
 from npudoctor.simulate.verify import _SPEED_WORDS, verify
-from npudoctor.simulate.verify_report import as_dict, findings, sentences
+from npudoctor.simulate.verify_report import as_dict, sentences
 from tests.support.processes import gone
 
 pytest.importorskip("torch")
@@ -39,11 +40,11 @@ def test_a_true_migration_passes_and_shows_the_syncs_saved(tmp_path: Path) -> No
     after = write(tmp_path / "b", device="npu", lr="0.1", read="pass")
     result = verify("python train.py", before, after)
     assert result.same, result
-    assert findings(result) == ()
+    assert of_verification(result) == ()
     assert result.compared["weights"] == 2
     numbers = as_dict(result)
     assert numbers["before"]["syncs"] - numbers["after"]["syncs"] == 3
-    assert any("before" in line for line in sentences(result))
+    assert any("before" in line.render("en") for line in sentences(result))
 
 
 def test_a_changed_number_is_reported(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_a_changed_number_is_reported(tmp_path: Path) -> None:
     after = write(tmp_path / "b", device="npu", lr="0.2", read="pass")
     result = verify("python train.py", before, after)
     assert not result.same
-    assert findings(result)[0].code == "NPU403"
+    assert of_verification(result)[0].code == "NPU403"
 
 
 def test_the_syncs_before_come_from_the_code_migrated_to_the_device_alone(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_a_program_without_an_end_is_stopped_with_its_workers(tmp_path: Path) ->
     begun = time.monotonic()
     result = verify("python train.py", tmp_path / "a", tmp_path / "a", timeout=15)
     assert time.monotonic() - begun < 60, "the other runs would only take the same time again"
-    (finding,) = findings(result)
+    (finding,) = of_verification(result)
     assert finding.code == "NPU404"
     assert "15 s" in finding.params["error"]
     assert "--verify-timeout" in finding.fixes[0].note.en
@@ -85,7 +86,7 @@ def test_a_program_without_an_end_is_stopped_with_its_workers(tmp_path: Path) ->
 def test_an_original_that_fails_is_named_with_its_last_line(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "train.py").write_text("open('data/train.npz')\n")
-    (finding,) = findings(verify("python train.py", tmp_path / "a", tmp_path / "a"))
+    (finding,) = of_verification(verify("python train.py", tmp_path / "a", tmp_path / "a"))
     assert finding.code == "NPU404"
     assert "FileNotFoundError" in finding.params["error"]
 
@@ -115,3 +116,8 @@ def test_lines_that_name_a_speed_or_a_time_are_left_out(line: str, left_out: boo
 def test_other_commands_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError):
         verify("make train", tmp_path, tmp_path)
+
+
+def test_a_command_with_an_open_quote_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError):
+        verify("python 'train.py", tmp_path, tmp_path)

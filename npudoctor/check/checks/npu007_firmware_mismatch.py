@@ -87,7 +87,7 @@ def _declared(driver: VersionInfo, firmware: VersionInfo) -> tuple[Text, str, st
 
 
 def _line(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
 
 
 CHECK = Check(

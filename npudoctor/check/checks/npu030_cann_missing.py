@@ -16,6 +16,7 @@ from npudoctor.check.api import (
     device_works,
     evidence,
     has_npu_software,
+    pip,
     seen_hardware,
     set_fixes,
     torch_npu_version,
@@ -71,9 +72,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         Fix(ELSEWHERE_FIX, ("source <CANN>/set_env.sh",)),
     ]
     if machine.python.first("torch-npu") is not None and not seen_hardware(machine):
-        fixes.append(
-            Fix(REMOVE_FIX, (f"{machine.python.executable or 'python'} -m pip uninstall torch-npu",))
-        )
+        fixes.append(Fix(REMOVE_FIX, (f"{pip(machine)} uninstall torch-npu",)))
     yield CHECK.found(
         Severity.ERROR,
         LIBRARY_TITLE if match else TITLE,

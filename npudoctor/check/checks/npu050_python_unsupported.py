@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     evidence,
+    python_minor,
     torch_npu_version,
     value,
 )
@@ -40,7 +41,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     named = tables.python_for(version).value
     if not named:
         raise Skip(UNKNOWN_REASON, {"version": version, "date": tables.date})
-    minor = ".".join(str(value(machine.python.version, "")).split(".")[:2])
+    minor = python_minor(machine)
     if minor in named:
         return
     works = value(machine.probes.torch_npu)

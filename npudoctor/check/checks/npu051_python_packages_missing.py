@@ -14,6 +14,7 @@ from npudoctor.check.api import (
     device_works,
     evidence,
     needs,
+    pip,
     value,
 )
 
@@ -41,11 +42,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         CAUSE,
         {"missing": ", ".join(missing)},
-        fixes=(
-            Fix(
-                FIX, (f"{machine.python.executable or 'python'} -m pip install {' '.join(missing + listed)}",)
-            ),
-        ),
+        fixes=(Fix(FIX, (f"{pip(machine)} install {' '.join(missing + listed)}",)),),
         evidence=(evidence(machine.python.executable, ", ".join(f"{name}: -" for name in missing)),),
     )
 

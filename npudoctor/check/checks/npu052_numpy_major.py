@@ -15,6 +15,7 @@ from npudoctor.check.api import (
     device_works,
     evidence,
     package,
+    pip,
     python_limit,
     vendor,
 )
@@ -49,9 +50,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
         TITLE,
         CAUSE,
         {"numpy": found.version, "cann": install.version, "upto": limit["up_to_cann"]},
-        fixes=(
-            Fix(FIX, (f"{machine.python.executable or 'python'} -m pip install 'numpy<{limit['below']}'",)),
-        ),
+        fixes=(Fix(FIX, (f"{pip(machine)} install 'numpy<{limit['below']}'",)),),
         evidence=(
             evidence(found.location, f"numpy {found.version}"),
             evidence(install.place, install.version),

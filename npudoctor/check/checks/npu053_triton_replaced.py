@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Tables, Text, evidence
+from npudoctor.check.api import Check, Finding, Fix, Iterable, Machine, Severity, Tables, Text, evidence, pip
 
 TITLE = Text(
     "triton {triton} and triton-ascend {ascend} overwrite each other",
@@ -22,7 +22,6 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     triton, ascend = machine.python.first("triton"), machine.python.first("triton-ascend")
     if triton is None or ascend is None or triton.location != ascend.location:
         return
-    pip = f"{machine.python.executable or 'python'} -m pip"
     yield CHECK.found(
         Severity.WARNING,
         TITLE,
@@ -32,8 +31,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             Fix(
                 FIX,
                 (
-                    f"{pip} uninstall -y triton triton-ascend",
-                    f"{pip} install triton-ascend=={ascend.version}",
+                    f"{pip(machine)} uninstall -y triton triton-ascend",
+                    f"{pip(machine)} install triton-ascend=={ascend.version}",
                 ),
             ),
         ),

@@ -14,6 +14,7 @@ from npudoctor.check.api import (
     device_works,
     evidence,
     import_error,
+    pip,
 )
 
 TITLE = Text("torch {build} is a build for another accelerator", "torch {build} 是面向其他加速器的构建")
@@ -37,14 +38,18 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     severity = Severity.WARNING
     if error:  # an import that fails for another reason has another cause
         severity = Severity.ERROR if "Two accelerators" in error else Severity.NOTE
-    pip = f"{machine.python.executable or 'python'} -m pip"
     yield CHECK.found(
         severity,
         TITLE,
         CAUSE,
         {"build": torch.build},
         fixes=(
-            Fix(FIX, (f"{pip} install torch=={release} --index-url https://download.pytorch.org/whl/cpu",)),
+            Fix(
+                FIX,
+                (
+                    f"{pip(machine)} install torch=={release} --index-url https://download.pytorch.org/whl/cpu",
+                ),
+            ),
         ),
         evidence=(evidence(f"{torch.location}/torch/version.py", torch.build),),
     )

@@ -9,13 +9,16 @@ from npudoctor.check.api import (
     Finding,
     Fix,
     Iterable,
+    KnownError,
     Machine,
     Severity,
     Tables,
     Text,
     evidence,
+    pip,
     said,
     value,
+    why,
 )
 
 TITLE = Text("torch cannot be imported: {error}", "无法导入 torch：{error}")
@@ -33,13 +36,14 @@ OTHER_CAUSE = Text(
     "问题在 torch 的安装本身，与 NPU 软件栈无关",
 )
 OTHER_FIX = Text("install torch again in a fresh environment", "在新环境中重新安装 torch")
-_RULES = (
-    (
+_KNOWN = (
+    KnownError(
         re.compile("static TLS"),
         TLS_CAUSE,
-        Fix(TLS_FIX, ("export LD_PRELOAD=<path of the libgomp in the message>",)),
+        TLS_FIX,
+        ("export LD_PRELOAD=<path of the libgomp in the message>",),
     ),
-    (re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+"), LIBC_CAUSE, Fix(LIBC_FIX, ("ldd --version",))),
+    KnownError(re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+"), LIBC_CAUSE, LIBC_FIX, ("ldd --version",)),
 )
 
 
@@ -49,10 +53,8 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     if seen is None or seen.ok:
         return
     words = seen.error or (f"signal {seen.signal}" if seen.signal else f"exit {seen.exit}")
-    cause, fix = next(
-        ((c, f) for pattern, c, f in _RULES if pattern.search(words)),
-        (OTHER_CAUSE, Fix(OTHER_FIX, ("python -m pip install --force-reinstall --no-deps torch",))),
-    )
+    again = f"{pip(machine)} install --force-reinstall --no-deps torch"
+    cause, fix = why(words, _KNOWN) or (OTHER_CAUSE, Fix(OTHER_FIX, (again,)))
     yield CHECK.found(
         Severity.ERROR,
         TITLE,

@@ -12,6 +12,7 @@ from npudoctor.check.api import (
     Tables,
     Text,
     evidence,
+    pip,
     public,
     torch_pin,
 )
@@ -46,7 +47,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
             TITLE,
             CAUSE,
             {"name": name, "version": companion.version, "wanted": str(wanted), "torch": torch.version},
-            fixes=(Fix(FIX, (f"{machine.python.executable or 'python'} -m pip check",)),),
+            fixes=(Fix(FIX, (f"{pip(machine)} check",)),),
             evidence=(
                 evidence(companion.location, f"{name} {companion.version}: Requires-Dist torch{wanted}"),
             ),

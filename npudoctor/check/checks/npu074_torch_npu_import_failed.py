@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from npudoctor.check.api import (
     Check,
     Finding,
     Fix,
     Iterable,
+    KnownError,
     Machine,
     Relation,
     Severity,
@@ -22,6 +22,7 @@ from npudoctor.check.api import (
     relation_to,
     torch_npu_version,
     value,
+    why,
 )
 
 TITLE = Text("torch_npu cannot be imported: {error}", "无法导入 torch_npu：{error}")
@@ -33,18 +34,8 @@ DEFECT_CAUSE = Text(
 POST_FIX = Text(
     "install the next release of torch_npu for the same torch", "安装同一 torch 的下一个 torch_npu 版本"
 )
-
-
-class _Known(NamedTuple):
-    """One way for the import to fail: what its error says, why, and what to do."""
-
-    error: re.Pattern[str]
-    cause: Text
-    fix: Text
-
-
 _KNOWN = (
-    _Known(
+    KnownError(
         re.compile(
             r"lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)"
             r"\.so[\w.]*: cannot open"
@@ -58,7 +49,7 @@ _KNOWN = (
             "在启动 Python 的终端里 source CANN 的 set_env.sh",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"libatb\.so[\w.]*: cannot open"),
         Text(
             "libatb.so belongs to NNAL, a package beside CANN with a set_env.sh of its own",
@@ -69,7 +60,7 @@ _KNOWN = (
             "安装同版本的 NNAL 并 source 其 set_env.sh",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"lib(?:ascend_hal|drvdsmi_host|dcmi|c_sec)\.so[\w.]*: cannot open"),
         Text(
             "a library of the driver is not visible: no driver on this host, or its folder not mounted",
@@ -80,7 +71,7 @@ _KNOWN = (
             "让 driver/lib64 可见（容器内需挂载），并重新 source set_env.sh",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"undefined symbol: (?:_ZN3atb|_ZN3Mki)"),
         Text(
             "NNAL (ATB) is of another release than the one this torch_npu was built for",
@@ -91,7 +82,7 @@ _KNOWN = (
             "安装与配套 CANN 对应的 NNAL，并 source 其 set_env.sh",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"undefined symbol: (?:acl|rt[A-Z]|Hccl|hccl|Msprof|_ZN2ge)"),
         Text(
             "this torch_npu needs another CANN than the one that is loaded",
@@ -102,7 +93,7 @@ _KNOWN = (
             "改用与此 torch_npu 配套的 CANN，或与此 CANN 配套的 torch_npu",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"undefined symbol"),
         Text(
             "torch and torch_npu were built for different torch releases: torch_npu fits exactly one",
@@ -110,7 +101,7 @@ _KNOWN = (
         ),
         Text("install torch and torch_npu as a pair", "成对安装 torch 与 torch_npu"),
     ),
-    _Known(
+    KnownError(
         re.compile(r"static TLS"),
         Text(
             "the loader has no static thread-local space left for a late library (aarch64, usually libgomp)",
@@ -121,7 +112,7 @@ _KNOWN = (
             "预加载报错中的库：export LD_PRELOAD=<该库路径>",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+.*not found"),
         Text(
             "the C++ or C library of this system is older than the one the wheel was built with",
@@ -132,7 +123,7 @@ _KNOWN = (
             "使用更新的系统或镜像，或把较新的 libstdc++ 放到 LD_LIBRARY_PATH 最前",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"Two accelerators"),
         Text(
             "this torch build drives another accelerator, and torch_npu refuses to share",
@@ -140,7 +131,7 @@ _KNOWN = (
         ),
         Text("install the CPU build of the same torch release", "安装同版本 torch 的 CPU 构建"),
     ),
-    _Known(
+    KnownError(
         re.compile(r"No module named 'torch_npu\._C'"),
         Text(
             "a folder without the compiled part stands in for the package: a source tree on the path, "
@@ -152,12 +143,12 @@ _KNOWN = (
             "离开源码目录并将其移出 PYTHONPATH；为此 Python 重新安装 wheel",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"No module named '(?P<module>[\w.]+)'"),
         Text("a Python package that torch_npu imports is missing", "缺少 torch_npu 需要导入的 Python 包"),
         Text("install the missing package into the same interpreter", "在同一解释器中安装缺失的包"),
     ),
-    _Known(
+    KnownError(
         re.compile(r"AttributeError: (?:partially initialized )?module 'torch"),
         DEFECT_CAUSE,
         Text(
@@ -165,7 +156,7 @@ _KNOWN = (
             "为同一 torch 安装更新的 torch_npu post 版本（当前 {version}）",
         ),
     ),
-    _Known(
+    KnownError(
         re.compile(r"path permission check failed|permission", re.I),
         Text(
             "torch_npu refuses CANN folders that belong to another user",
@@ -229,10 +220,8 @@ def _later_posts(machine: Machine, tables: Tables, cause: Text) -> tuple[Fix, ..
 
 
 def _explain(error: str, crashed: bool) -> tuple[Text, Fix]:
-    for known in _KNOWN:
-        if known.error.search(error):
-            return known.cause, Fix(known.fix)
-    return (CRASH_CAUSE if crashed and not error else OTHER_CAUSE), Fix(LOOK_FIX, ("npudoctor explain -",))
+    unknown = CRASH_CAUSE if crashed and not error else OTHER_CAUSE
+    return why(error, _KNOWN) or (unknown, Fix(LOOK_FIX, ("npudoctor explain -",)))
 
 
 CHECK = Check(

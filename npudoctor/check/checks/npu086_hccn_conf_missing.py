@@ -57,7 +57,7 @@ def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
 def _nodes(machine: Machine) -> int:
     def number(name: str) -> int:
         text = machine.var(name) or ""
-        return int(text) if text.isdigit() else 0
+        return int(text) if text.isdecimal() and len(text) < 10 else 0
 
     local = number("LOCAL_WORLD_SIZE")
     return number("NNODES") or (number("WORLD_SIZE") // local if local else 0)

@@ -31,8 +31,8 @@ _DEFAULT_EXEC_S = 1800
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:
     """A note, as torch_npu itself only warns; 0 means no limit."""
     event, limit = machine.var("HCCL_EVENT_TIMEOUT") or "", machine.var("HCCL_EXEC_TIMEOUT") or ""
-    seconds = int(limit) if limit.isdigit() else _DEFAULT_EXEC_S
-    if not event.isdigit() or int(event) == 0 or int(event) > seconds > 0:
+    seconds = int(limit) if limit.isdecimal() else _DEFAULT_EXEC_S
+    if not event.isdecimal() or int(event) == 0 or int(event) > seconds > 0:
         return
     yield CHECK.found(
         Severity.NOTE,

@@ -64,10 +64,10 @@ def _first_row(cells: list[str]) -> dict[str, object] | None:
     """`NPU Name | Health | Power Temp Hugepages`."""
     match = _FIRST.search(cells[-1]) if len(cells) >= 3 else None
     words = " ".join(cells[:-2]).split()
-    if match is None or len(words) < 2 or not words[0].isdigit() or _BUS.search(cells[-2]):
+    if match is None or len(words) < 2 or _int(words[0]) is None or _BUS.search(cells[-2]):
         return None
     return {
-        "npu": int(words[0]),
+        "npu": _int(words[0]),
         "name": " ".join(words[1:]),
         "health": cells[-2],
         "power_w": _float(match.group(1)),
@@ -91,8 +91,8 @@ def _second_row(cells: list[str], first: Mapping[str, object], has_hbm: bool) ->
     bus = _BUS.search(cells[-2])
     return Chip(
         **first,  # type: ignore[arg-type]
-        chip=int(words[0]) if words and words[0].isdigit() else 0,
-        phy_id=int(words[1]) if len(words) > 1 and words[1].isdigit() else None,
+        chip=(_int(words[0]) if words else None) or 0,
+        phy_id=_int(words[1]) if len(words) > 1 else None,
         bus_id=bus.group() if bus else None,
         aicore_pct=aicore,
         memory_kind="hbm" if has_hbm else "ddr",
@@ -104,13 +104,11 @@ def _second_row(cells: list[str], first: Mapping[str, object], has_hbm: bool) ->
 
 
 def _process(cells: list[str]) -> Process | None:
-    if len(cells) < 4 or not cells[1].isdigit():
+    pid = _int(cells[1]) if len(cells) > 3 else None
+    ids = [number for number in map(_int, cells[0].split()) if number is not None]
+    if pid is None or not ids:
         return None
-    ids = [int(word) for word in cells[0].split() if word.isdigit()]
-    if not ids:
-        return None
-    chip = ids[1] if len(ids) > 1 else None
-    return Process(ids[0], chip, int(cells[1]), cells[2], _int(cells[3]))
+    return Process(ids[0], ids[1] if len(ids) > 1 else None, pid, cells[2], _int(cells[3]))
 
 
 def parse_failure(text: str, exit_code: int | None) -> SmiFailure:
@@ -131,8 +129,9 @@ def parse_mapping(text: str) -> dict[tuple[int, int], int] | None:
         elif columns and len(cells) == len(columns):
             row = dict(zip(columns, cells))
             logic = row.get("Chip Logic ID", row.get("Chip Phy-ID", "-"))
-            if row["NPU ID"].isdigit() and row.get("Chip ID", "").isdigit() and logic.isdigit():
-                found[int(row["NPU ID"]), int(row["Chip ID"])] = int(logic)
+            npu, chip, number = _int(row["NPU ID"]), _int(row.get("Chip ID")), _int(logic)
+            if npu is not None and chip is not None and number is not None:
+                found[npu, chip] = number
     return found if columns else None
 
 
@@ -147,7 +146,8 @@ def parse_pairs(text: str) -> dict[str, str] | None:
 
 
 def _int(cell: str | None) -> int | None:
-    return int(cell) if cell is not None and cell.isdigit() and len(cell) < 16 else None
+    # Not isdigit: it also takes a superscript, which int refuses.
+    return int(cell) if cell is not None and cell.isdecimal() and len(cell) < 16 else None
 
 
 def _float(cell: str) -> float | None:
@@ -158,4 +158,4 @@ def _float(cell: str) -> float | None:
 
 
 def _version(text: str) -> str | None:
-    return text if text[:1].isdigit() else None
+    return text if text[:1].isdecimal() else None

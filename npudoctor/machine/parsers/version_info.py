@@ -72,7 +72,7 @@ def _key(version: str) -> list[tuple[int, int, str]]:
     """Sortable form of a dotted version: numbers by value, `rc`/`beta` words before their release."""
     parts: list[tuple[int, int, str]] = []
     for part in re.findall(r"\d+|[a-z]+", version.lower()):
-        parts.append((1, int(part), "") if part.isdigit() else (-1, 0, part))
+        parts.append((1, int(part), "") if part.isdecimal() else (-1, 0, part))
     return parts
 
 

@@ -75,7 +75,7 @@ def _candidates(
         for product in layout.places("cann.product_folder"):
             if product in names:
                 versions = host.list(f"{base}/{product}").data or ()
-                places += [f"{base}/{product}/{v}" for v in versions if v == "latest" or v[:1].isdigit()]
+                places += [f"{base}/{product}/{v}" for v in versions if v == "latest" or v[:1].isdecimal()]
     return [p.rstrip("/") for p in dict.fromkeys(places) if p.startswith("/")], unseen
 
 

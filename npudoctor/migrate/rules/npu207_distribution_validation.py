@@ -65,6 +65,7 @@ _CHECK = Message(
 # Never one without the other: validation goes only together with the check of the same file.
 _GROUP = "validation"
 _ERROR = "the loss is not finite: the policy diverged or an input is invalid"
+_LEFT_MESSAGE = Message(_TITLE, _CAUSE, _LEFT_FIX, Severity.WARNING, _MESSAGE.sources)
 
 
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
@@ -84,13 +85,11 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for construction in built:
         heat = analysis.loops.paced(construction.call)
         edits = () if construction.guarded or not checked else _switch_off(ctx, construction)
-        left = Message(_TITLE, _CAUSE, _LEFT_FIX, Severity.WARNING, _MESSAGE.sources)
-        message = _MESSAGE if edits else left
         yield change(
             ctx,
             construction.call,
             *edits,
-            message=message,
+            message=_MESSAGE if edits else _LEFT_MESSAGE,
             heat=heat.value,
             syncs=construction.checks.construct,
             construct=construction.checks.construct,

@@ -25,7 +25,7 @@ _FIX = Text(
 )
 
 
-def run(verification: Any, lang: Any) -> Iterator[Finding]:
+def run(verification: Any) -> Iterator[Finding]:
     """One finding with the first differences as evidence."""
     if not verification.differences:
         return

@@ -15,7 +15,7 @@ _CAUSE = Text(
 _FIX = Text("let the program print a result, and seed it", "让程序输出结果，并设定随机种子")
 
 
-def run(verification: Any, lang: Any) -> Iterator[Finding]:
+def run(verification: Any) -> Iterator[Finding]:
     """One finding when both ran and neither agreed nor differed."""
     ran = verification.original.status == 0 and verification.migrated.status == 0
     if ran and not verification.differences and not verification.conclusive:

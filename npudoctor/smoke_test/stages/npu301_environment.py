@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import replace
 from typing import Any
 
-from npudoctor.core.blocks import Phrase
+from npudoctor.core.blocks import Cell, Phrase
 from npudoctor.core.finding import Evidence, Finding, Fix, Severity
 from npudoctor.core.text import Text
 from npudoctor.smoke_test import causes
@@ -52,6 +52,7 @@ _NO_SIM_TITLE = Text(
     "--device sim: this installation has no simulated NPU", "--device sim：当前安装不含模拟 NPU"
 )
 _NO_SIM_CAUSE = Text("the package npudoctor.simulate is not there", "缺少软件包 npudoctor.simulate")
+_SIM_WORDS = Text("simulated NPU", "模拟 NPU")
 
 
 def run(context: Context) -> Outcome:
@@ -160,8 +161,10 @@ def _problem(kind: str, asked: str, facts: dict[str, Any]) -> Finding | None:
     return None
 
 
-def _label(kind: str, facts: dict[str, Any]) -> str:
-    return {"npu": f"NPU ({facts['name'] or 'npu:0'})", "cpu": "CPU", "sim": "simulated NPU"}[kind]
+def _label(kind: str, facts: dict[str, Any]) -> Cell:
+    if kind == "sim":
+        return _SIM_WORDS
+    return f"NPU ({facts['name'] or 'npu:0'})" if kind == "npu" else "CPU"
 
 
 STAGE = Stage(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from npudoctor.core.blocks import Phrase
 from npudoctor.core.finding import Finding, Fix, Severity
 from npudoctor.core.text import Text
@@ -10,6 +12,7 @@ from npudoctor.smoke_test.stage import Context, Outcome, Stage, failed, passed
 from npudoctor.smoke_test.training import (
     LEARNING_STEPS,
     LEARNING_TARGET,
+    Run,
     fail_on,
     finished,
     first_ratio,
@@ -55,33 +58,41 @@ def run(context: Context) -> Outcome:
     if not runs:
         return causes.no_result(_CODE, child, context)
     only = runs[0]
-    health = only.updates[-1]["health"]
-    facts = {
-        "success": number(only.end["success_rate"]),
-        "steps": only.end["steps"],
-        "seconds": only.end["seconds"],
-        "budget": LEARNING_STEPS,
-        "limit": limit,
-        "target": LEARNING_TARGET,
-        "reason": only.end["reason"],
-        "rate": only.end["steps"] / max(only.end["seconds"], 1e-9),
-        "ratio": first_ratio(only),
-        "explained": number(health["explained_variance"]),
-        "kl": number(health["approx_kl"]),
-        "entropy": number(health["entropy"]),
-        "curve": [[u["steps"], u["return"]] for u in only.updates],
-    }
+    facts = _facts(only, limit)
     findings = tuple(gate(_CODE, only, context.kind))
     outcome = fail_on(findings, child, facts)
     if outcome is not None:
         return outcome
     if facts["success"] >= LEARNING_TARGET:
         return passed(_PASSED, facts, findings=findings, facts=facts)
-    slow = only.end["reason"] == "max-seconds"
-    again = (
-        "npudoctor smoke-test --slower 4" if slow else f"npudoctor smoke-test --seed {context.plan.seed + 1}"
-    )
-    finding = Finding(
+    finding = _not_learnt(facts, context.plan.seed)
+    return failed(Phrase(_FAILED_TITLE, facts), finding, child, findings=findings, facts=facts)
+
+
+def _facts(run: Run, limit: int) -> dict[str, Any]:
+    health = run.updates[-1]["health"]
+    return {
+        "success": number(run.end["success_rate"]),
+        "steps": run.end["steps"],
+        "seconds": run.end["seconds"],
+        "budget": LEARNING_STEPS,
+        "limit": limit,
+        "target": LEARNING_TARGET,
+        "reason": run.end["reason"],
+        "rate": run.end["steps"] / max(run.end["seconds"], 1e-9),
+        "ratio": first_ratio(run),
+        "explained": number(health["explained_variance"]),
+        "kl": number(health["approx_kl"]),
+        "entropy": number(health["entropy"]),
+        "curve": [[u["steps"], u["return"]] for u in run.updates],
+    }
+
+
+def _not_learnt(facts: dict[str, Any], seed: int) -> Finding:
+    """Too slow for its time, or not learnt within the steps."""
+    slow = facts["reason"] == "max-seconds"
+    again = "npudoctor smoke-test --slower 4" if slow else f"npudoctor smoke-test --seed {seed + 1}"
+    return Finding(
         _CODE,
         "too-slow" if slow else "not-learnt",
         Severity.ERROR,
@@ -90,7 +101,6 @@ def run(context: Context) -> Outcome:
         params=facts,
         fixes=(Fix(_SLOW_FIX if slow else _FLAT_FIX, (again,)),),
     )
-    return failed(Phrase(_FAILED_TITLE, facts), finding, child, findings=findings, facts=facts)
 
 
 STAGE = Stage(

@@ -65,18 +65,21 @@ def run(context: Context) -> Outcome:
     if outcome is not None:
         return outcome
     if params:
-        finding = Finding(
-            _CODE,
-            "resume-differs",
-            Severity.ERROR,
-            _DIFFERENT_TITLE,
-            _DIFFERENT_CAUSE,
-            params=params,
-            evidence=(Evidence("checkpoint", path),),
-        )
-        return failed(Phrase(_DIFFERENT_TITLE, params), finding, child, facts=facts)
+        return failed(Phrase(_DIFFERENT_TITLE, params), _finding(params, path), child, facts=facts)
     exactness = Phrase(_EXACT_WORDS) if limit == 0 else Phrase(_CLOSE_WORDS, {"limit": limit})
     return passed(_PASSED, {"exactness": exactness}, findings=findings, facts=facts)
+
+
+def _finding(params: dict[str, object], path: str) -> Finding:
+    return Finding(
+        _CODE,
+        "resume-differs",
+        Severity.ERROR,
+        _DIFFERENT_TITLE,
+        _DIFFERENT_CAUSE,
+        params=params,
+        evidence=(Evidence("checkpoint", path),),
+    )
 
 
 def differs(

@@ -111,3 +111,20 @@ def test_any_text(text: str) -> None:
     parse_info("\n".join("|" + line for line in text.splitlines()))
     parse_mapping(text)
     parse_pairs(text)
+
+
+def test_digits_that_are_no_number_and_numbers_without_end() -> None:
+    """`isdigit` takes a superscript, `int` refuses it; and it refuses 5,000 digits."""
+    table = (
+        "| npu-smi 25.2.0  Version: 25.2.0 |\n"
+        "| {n}  910B3 | OK | 90.1  45  0 / 0 |\n"
+        "| {n}  | 0000:C1:00.0 | 0  0 / 0  3100 / 65536 |\n"
+        "| NPU Chip | Process id | Process name | Process memory(MB) |\n"
+        "| {n} 0 | {n} | python | {n} |\n"
+    )
+    for number in ("²", "9" * 5000):
+        info = parse_info(table.replace("{n}", number))
+        assert info is not None
+        assert (info.chips, info.processes) == ((), ())
+        mapping = f"NPU ID  Chip ID  Chip Logic ID  Chip Name\n{number}  {number}  {number}  Ascend\n"
+        assert parse_mapping(mapping) == {}
