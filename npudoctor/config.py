@@ -48,7 +48,7 @@ class Config:
 
     Attributes:
         lang: language of messages, or None for the locale's.
-        style: `npu` (device "npu") or `portable` (npu where there is one, else as before).
+        style: `npu` (device "npu") or `portable` (npu where there is one, else cuda, else cpu).
         torch_npu: release of torch_npu to write for, or None for the newest paired one.
         include: gitignore-style patterns of files to take although they would be skipped.
         exclude: gitignore-style patterns of files to leave out.

@@ -16,7 +16,7 @@ from torch.nn.functional import mse_loss
 
 from reference_ppo.config import Config
 from reference_ppo.distribution import LOG_SQRT_2PI, Gaussian
-from reference_ppo.policy import Policy
+from reference_ppo.policy import Policy, Weights
 from reference_ppo.ppo import PlainUpdate, Seen
 
 
@@ -52,9 +52,9 @@ class GaussianLoss(torch.autograd.Function):
         return (*ctx.saved_tensors, None, None)
 
 
-def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(policy: Policy, w: Weights, rows: Tensor, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
     """See `ppo.loss`."""
-    pi, v = policy.evaluate(rows)
+    pi, v = policy.evaluate(rows, w)
     assert isinstance(pi, Gaussian)
     apply: Any = GaussianLoss.apply
     total, l_clip, l_v, sum_log_std, log_r = apply(pi.mu, pi.log_std, v, policy.targets(rows), config)

@@ -57,7 +57,7 @@ class NumpyUpdate(PlainUpdate):
         s, a, old, advantage, returns = rows[:, :d], rows[:, d:-3], rows[:, -3], rows[:, -2], rows[:, -1]
         inputs = self.hidden(s)
         x_pi, x_v = inputs[-1]
-        out, v = x_pi @ self.w["pi.w"] + self.w["pi.b"], x_v @ self.w["v.w"] + self.w["v.b"]
+        out, v = x_pi @ self.w["pi.w"].T + self.w["pi.b"], x_v @ self.w["v.w"].T + self.w["v.b"]
         log_p, entropy, d_log_p, d_entropy = self.head(out, a)
         log_r = log_p - old
         with np.errstate(over="ignore", invalid="ignore"):
@@ -105,9 +105,9 @@ class NumpyUpdate(PlainUpdate):
         """Back-propagate d loss / d outputs, (B, K) and (B, 1), into `dw`."""
         d = np.empty((2, *inputs[-1].shape[1:]), np.float32)
         for net, i, d_net in (("pi", 0, d_out), ("v", 1, d_v)):
-            np.matmul(inputs[-1][i].T, d_net, out=self.dw[f"{net}.w"])
+            np.matmul(d_net.T, inputs[-1][i], out=self.dw[f"{net}.w"])
             d_net.sum(0, out=self.dw[f"{net}.b"])
-            np.matmul(d_net, self.w[f"{net}.w"].T, out=d[i])
+            np.matmul(d_net, self.w[f"{net}.w"], out=d[i])
         for i in range(self.policy.hidden, 0, -1):
             x, y = inputs[i - 1], inputs[i]
             d *= 1 - y * y  # tanh' = 1 - tanh^2

@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(d, name))
     for name in ("workers", "overlap", "recurrent", "squash"):
         p.add_argument("--" + name, action="store_true")
-    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault", "quick_tanh"):
+    for name in ("normalize_obs", "normalize_advantage", "stop_on_fault", "quick_tanh", "host_inference"):
         p.add_argument("--no-" + name.replace("_", "-"), dest=name, action="store_false")
     p.add_argument(
         "--compile", dest="update", action="store_const", const="compiled", help="= --update compiled"

@@ -32,7 +32,10 @@ class Config:
     written out: fewest kernels), `compiled` (one graph each) or `numpy` (all by hand, on the CPU). All give
     the same numbers up to rounding."""
     quick_tanh: bool = True
-    """On a CPU, tanh through the sigmoid. Off, a CPU run takes the same operations as an NPU run."""
+    """On a CPU, tanh through the sigmoid."""
+    host_inference: bool = True
+    """On a CPU, a Gaussian policy without memory acts in NumPy (host.py). With this and `quick_tanh` off, a
+    CPU run takes the same operations as an NPU run."""
     threads: int = 1
     """torch CPU threads. At these sizes two are slower than one, far slower on a busy machine."""
 

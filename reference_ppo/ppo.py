@@ -10,7 +10,7 @@ from torch.nn.functional import mse_loss
 
 from reference_ppo.adam import Adam
 from reference_ppo.config import Config
-from reference_ppo.policy import Policy
+from reference_ppo.policy import Policy, Weights
 from reference_ppo.world import World
 
 Array = NDArray[np.float32]
@@ -18,20 +18,21 @@ Seen = dict[str, Array]
 SIGNALS = ("objective", "value_loss", "entropy", "grad_norm")
 
 
-def loss(policy: Policy, rows: Tensor, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(policy: Policy, w: Weights, rows: Tensor, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
     """PPO loss of one minibatch.
 
     Args:
         policy: pi_theta and V_theta.
+        w: theta by the names of the weights.
         rows: a minibatch of `policy.batch`.
         config: epsilon and the loss weights.
 
     Returns:
         The loss, and values for the health signals: still on the device, nothing is read here.
     """
-    pi, v = policy.evaluate(rows)
+    pi, v = policy.evaluate(rows, w)
     x = policy.targets(rows)  # a | log pi_old(a|s) | A | R, (B, K + 3)
-    a, log_p_old, advantage, returns = x[:, :-3], x[:, -3], x[:, -2], x[:, -1]
+    a, (log_p_old, advantage, returns) = x[:, :-3], x[:, -3:].unbind(1)
 
     # r = pi(a|s) / pi_old(a|s)
     log_r = pi.log_prob(a) - log_p_old
@@ -77,6 +78,9 @@ class PlainUpdate:
         self.policy, self.adam, self.config = policy, adam, config
         self.world = world or World(0, 1, policy.theta.device)
         self.size = config.minibatch // policy.sequence // self.world.size  # rows of this process
+        # What autograd differentiates by: the weights one by one, in theta's own memory. It would also follow
+        # the cutting of theta, for the same gradient, but that costs it 7% of a minibatch.
+        self.leaves = {name: x.requires_grad_() for name, x in policy.cut(adam.theta).items()}
 
     def __call__(self, data: Tensor, order: NDArray[np.int64]) -> Seen:
         """One copy to the device (the orders) and one back (the signals); nothing is read in between.
@@ -90,15 +94,18 @@ class PlainUpdate:
         """
         seen: list[dict[str, Tensor]] = []
         for epoch in torch.from_numpy(order).to(data.device):
-            for rows in data[epoch].split(self.size):  # one gather per epoch
+            for rows in data.index_select(0, epoch).split(self.size):  # one gather per epoch
                 seen.append(self.minibatch(rows))
         return read(seen)
 
     def minibatch(self, rows: Tensor) -> dict[str, Tensor]:
         """One step of Adam."""
-        total, signals = self.loss(self.policy, rows, self.config)
-        (g,) = torch.autograd.grad(total, self.policy.theta)
+        total, signals = self.loss(self.policy, self.leaves, rows, self.config)
+        gradients = torch.autograd.grad(total, tuple(self.leaves.values()))
+        g = torch.cat([d.flatten() for d in gradients])  # in the order of theta, (P,)
         self.world.average(g)
+        # Without their graphs, which would stay in memory until the last minibatch: 3% of the time.
+        signals = {name: x.detach() for name, x in signals.items()}
         signals["grad_norm"] = clip_gradient(g, self.config.max_grad_norm)
         self.adam.step(g)
         return signals

@@ -97,9 +97,9 @@ class RecurrentPolicy(Policy):
         """(C, L, W)."""
         return rows[:, : -self.state_size].unflatten(1, (self.sequence, -1))
 
-    def evaluate(self, rows: Tensor) -> tuple[Distribution, Tensor]:
+    def evaluate(self, rows: Tensor, w: Weights) -> tuple[Distribution, Tensor]:
         """Run the LSTM along the sequences, then the networks on all steps at once, (C L, ...)."""
-        x, state, w, d = self.steps(rows), rows[:, -self.state_size :], self.weights(), self.spec.obs_dim
+        x, state, d = self.steps(rows), rows[:, -self.state_size :], self.spec.obs_dim
         out = []
         for t in range(self.sequence):
             h, state = self.cell(x[:, t, :d], x[:, t, d : d + 1], state, w)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from reference_ppo.checkpoint import FORMAT
+from reference_ppo.checkpoint import FORMAT, in_order
 from reference_ppo.envs.reach import ReachVectorEnv
 from reference_ppo.errors import UsageError
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reference_ppo.train import Trainer
 
 # Settings that may differ between a run and its continuation.
-FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "eval_every", "eval_episodes"}
+FREE = {"total_steps", "target_success", "max_seconds", "device", "threads", "eval_every", "eval_episodes",
+        "host_inference"}  # fmt: skip
 
 
 def take(trainer: Trainer) -> dict[str, Any]:
@@ -60,9 +61,8 @@ def restore(trainer: Trainer, state: dict[str, Any]) -> None:
             + ", ".join(f"{k} {saved.get(k)} (now {now[k]})" for k in different)
         )
     adam, moments = trainer.adam, state["adam"]
-    adam.theta.copy_(state["theta"])
-    adam.m.copy_(moments["m"])
-    adam.v.copy_(moments["v"])
+    for own, theirs in ((adam.theta, state["theta"]), (adam.m, moments["m"]), (adam.v, moments["v"])):
+        own.copy_(in_order(theirs, state["format"], trainer.policy))
     adam.t = moments["t"]
     host = json.loads(state["host"])
     trainer.updates, trainer.steps = host["updates"], host["steps"]

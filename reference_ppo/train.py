@@ -15,12 +15,13 @@ from reference_ppo.adam import Adam
 from reference_ppo.buffer import Buffer
 from reference_ppo.config import Config
 from reference_ppo.device import open_device
-from reference_ppo.envs.make import make_envs, spec_of
+from reference_ppo.envs.make import Spec, make_envs, spec_of
 from reference_ppo.errors import UsageError
 from reference_ppo.evaluate import evaluate, evaluation_envs
 from reference_ppo.events import Event
 from reference_ppo.health import signals
 from reference_ppo.health.monitor import Monitor
+from reference_ppo.host import HostPolicy
 from reference_ppo.normalize import Normalizer
 from reference_ppo.policy import Policy, quick_tanh
 from reference_ppo.ppo import PlainUpdate, permutations
@@ -58,7 +59,7 @@ class Trainer:
         config, spec = self.config, spec_of(self.envs[0])
         self.device = open_device(config.device)
         # Weights, noise and orders are drawn on the host, each from its own stream of the seed.
-        kind = RecurrentPolicy if config.recurrent else Policy
+        kind = self.kind_of_policy(spec)
         self.policy = kind(spec, config.hidden, config.log_std, config.squash, config.seed).to(self.device)
         if config.quick_tanh and self.device.type == "cpu":
             self.policy.tanh = quick_tanh
@@ -78,6 +79,14 @@ class Trainer:
         self.monitor = Monitor(config, spec)
         self.updates = self.steps = 0
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
+
+    def kind_of_policy(self, spec: Spec) -> type[Policy]:
+        """With memory or without; and where it acts."""
+        config = self.config
+        if config.recurrent:
+            return RecurrentPolicy
+        gaussian = not spec.discrete and not config.squash
+        return HostPolicy if config.host_inference and self.device.type == "cpu" and gaussian else Policy
 
     def make_update(self) -> PlainUpdate:
         """The form of the update that the configuration asks for."""

@@ -70,3 +70,30 @@ def test_standard_output_by_its_name(run_cli: RunCli) -> None:
     done = run_cli("pair", "--json", "-o", "/dev/stdout")
     assert done.returncode == 0
     assert done.stdout.startswith("{")
+
+
+def test_a_new_file_has_the_bits_of_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        atomic.write_text(tmp_path / "a", "中\r\n")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").read_bytes() == "中\r\n".encode()
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("fails", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_bytes_and_no_other_file(
+    fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, fails, refuse)
+    with pytest.raises(OSError, match="No space left"):
+        atomic.write_bytes(path, b"new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]

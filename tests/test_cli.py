@@ -140,6 +140,36 @@ def test_a_path_that_the_system_refuses_is_one_sentence(run_cli, words, lang: st
     assert str(path) in done.stderr
 
 
+def ends(error: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """`npudoctor pair` whose own code raises `error` at once."""
+    code = (
+        "import sys\nfrom npudoctor.commands import pair\n"
+        f"def fail(*_, **__):\n    raise {error}\n"
+        "pair.COMMAND.callback = fail\nfrom npudoctor.cli import main\nmain(sys.argv[1:])\n"
+    )
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "NPUDOCTOR_NO_STATE": "1"}
+    command = [sys.executable, "-c", code, "pair", *words]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def test_a_fault_of_our_own_is_one_sentence_and_code_3() -> None:
+    done = ends("KeyError('no such thing')")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "KeyError" in done.stderr
+    assert "--debug" in done.stderr
+    assert "内部错误" in ends("KeyError('x')", "--lang", "zh").stderr
+    told = ends("KeyError('x')", "--debug")
+    assert told.returncode == 3
+    assert "Traceback (most recent call last)" in told.stderr
+
+
+def test_an_interrupt_is_one_sentence_and_code_130() -> None:
+    done = ends("KeyboardInterrupt")
+    assert done.returncode == 130
+    assert done.stderr.strip() == "npudoctor: interrupted; nothing was left half-written"
+
+
 def test_a_folder_that_is_gone(run_cli, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -106,7 +106,7 @@ def compile_before(trainer: Trainer) -> None:
     """Run the compiled step once, then put the weights and Adam's state back."""
     rows = torch.zeros(trainer.config.minibatch, trainer.policy.spec.obs_dim + trainer.buffer.a_dim + 3)
     theta = trainer.adam.theta.clone()
-    trainer.update.minibatch(rows)
+    trainer.update(rows, np.arange(len(rows))[None])
     trainer.adam.theta.copy_(theta)
     trainer.adam.m.zero_()
     trainer.adam.v.zero_()

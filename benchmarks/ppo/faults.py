@@ -148,9 +148,9 @@ def low_precision_update(t: Trainer) -> None:
     """The update computes in bfloat16, the rollout in float32."""
     evaluate = t.policy.evaluate
 
-    def broken(rows: torch.Tensor) -> Any:
+    def broken(*arguments: Any) -> Any:
         with torch.autocast("cpu", torch.bfloat16):
-            pi, v = evaluate(rows)
+            pi, v = evaluate(*arguments)
         pi.mu = pi.mu.float()  # type: ignore[union-attr]
         return pi, v.float()
 

@@ -21,7 +21,8 @@ class PolicyGraph(nn.Module):
     """Normalise, act, squash or clip, and stretch: what `reference_ppo` does from observation to action.
 
     The weights are cut out of the policy's flat vector once, so that the graph holds one
-    constant per layer instead of slices of one.
+    constant per layer instead of slices of one. Of the two networks that training computes as a
+    batch of two, only the one that acts is in the graph.
     """
 
     shift: Tensor
@@ -34,7 +35,9 @@ class PolicyGraph(nn.Module):
         super().__init__()
         self.spec, self.memory, self.enabled = policy.spec, policy.state_size > 0, normalizer.enabled
         constants = {name: value.detach().clone() for name, value in policy.weights().items()}
-        policy.weights = lambda: constants
+        layers = range(1, policy.hidden + 1)
+        self.layers = [(constants[f"w{i}"][0].clone(), constants[f"b{i}"][0, 0].clone()) for i in layers]
+        policy.weights, policy.heads = lambda: constants, self._heads
         self.policy, self.squash = policy, policy.squash
         self.register_buffer("shift", torch.from_numpy(np.asarray(normalizer.shift, np.float32)))
         self.register_buffer("scale", torch.from_numpy(np.asarray(normalizer.scale, np.float32)))
@@ -53,6 +56,16 @@ class PolicyGraph(nn.Module):
         out, memory = self.policy.mode(s, memory)
         action = self._choice(out) if self.spec.discrete else self._bounded(out)
         return (action, memory) if self.memory else action
+
+    def _heads(self, x: Tensor, weights: dict[str, Tensor]) -> tuple[Any, Tensor]:
+        """In place of `Policy.heads`: the action distribution alone; nobody asks for the value."""
+        from reference_ppo.distribution import Categorical, Gaussian
+
+        for weight, bias in self.layers:
+            x = self.policy.tanh(torch.addmm(bias, x, weight))
+        out = torch.addmm(weights["pi.b"], x, weights["pi.w"])
+        one = Categorical(out) if self.spec.discrete else Gaussian(out, weights["log_std"], self.squash)
+        return one, out[:, 0]
 
     def _choice(self, out: Tensor) -> Tensor:
         return out[:, 0].to(torch.int64) + self.spec.start

@@ -108,6 +108,7 @@ def _policy_source(path: Path, state: Mapping[str, Any]) -> Source:
     import torch
 
     from npudoctor.export.policy import PolicyGraph, policy_class, real_inputs
+    from reference_ppo import checkpoint
     from reference_ppo.config import Config
     from reference_ppo.envs.make import make_envs, spec_of
     from reference_ppo.normalize import Normalizer
@@ -121,7 +122,7 @@ def _policy_source(path: Path, state: Mapping[str, Any]) -> Source:
         envs.close()
     policy = policy_class(config)(spec, config.hidden, config.log_std, config.squash, config.seed)
     with torch.no_grad():
-        policy.theta.copy_(state["theta"])
+        policy.theta.copy_(checkpoint.in_order(state["theta"], state["format"], policy))
     normalizer = Normalizer(spec.obs_dim, config.normalize_obs)
     normalizer.load(json.loads(state["host"])["normalizer"])
     graph = PolicyGraph(policy, normalizer).eval()

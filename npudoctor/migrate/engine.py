@@ -75,7 +75,11 @@ def migrate_source(
     settings = settings or Settings()
     present = _Present(text)
     every = all_rules() if rules is None else rules
-    wanted = [r for r in every if _triggered(r, present) and _wanted(r, path, settings)]
+    triggered = any(_triggered(r, present) and _wanted(r, path, settings) for r in every)
+    # What follows from other rules' changes is wanted wherever one of them is.
+    wanted = [
+        r for r in every if triggered and (r.follows or _triggered(r, present)) and _wanted(r, path, settings)
+    ]
     marks = suppress.find(text)
     if not wanted and not marks.codes and not marks.bare:
         return FileResult(path, text)

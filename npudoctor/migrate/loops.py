@@ -16,6 +16,8 @@ from npudoctor.migrate.names import FUNCTIONS
 from npudoctor.migrate.positions import last_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from npudoctor.migrate.context import ModuleContext
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -216,11 +218,11 @@ class Loops:
                     self.function_heat[callee] = heat
                     changed.append(callee)
 
-    def call_sites(self) -> dict[str, Heat]:
-        """Name called -> heat of its hottest call site in this module."""
+    def call_sites(self, called: Callable[[ModuleContext, ast.Call], str | None]) -> dict[str, Heat]:
+        """What is called, in the words of `called` -> heat of its hottest call site in this module."""
         found: dict[str, Heat] = {}
         for call in self._ctx.nodes(ast.Call):
-            name = callee_name(call)
+            name = called(self._ctx, call)
             if name:
                 heat = self.paced(call)
                 if heat is not Heat.ONCE:

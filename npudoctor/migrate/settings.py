@@ -14,7 +14,7 @@ class Settings:
     """Options that change what the rules do.
 
     Attributes:
-        style: `npu` (device "npu") or `portable` (npu if available, else as before).
+        style: `npu` (device "npu") or `portable` (npu if available, else cuda, else cpu).
         torch_npu: target version, as named in the API table (`2.7.1`, `2.1.0.post17`).
         unsafe: apply edits whose safety is UNSAFE.
         select, ignore: codes or prefixes of codes (`NPU2`); an empty `select` means all.

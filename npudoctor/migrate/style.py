@@ -1,8 +1,7 @@
 """How a device is written in the two styles: `npu`, and `portable` with a picker per file.
 
-In portable style a module gets a few lines that choose `npu` where torch_npu is installed
-and sees a device, and `cuda` otherwise; on a machine without torch_npu the program then
-does exactly what it did before.
+In portable style a module gets a few lines that choose `npu` where torch_npu is installed and sees
+a device, else `cuda`, else `cpu`. What a string or a call becomes so that all three work is in `portable`.
 """
 
 from __future__ import annotations
@@ -10,40 +9,87 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.literals import Literal
+from npudoctor.migrate.portable import MODULE, TYPE, Use
+from npudoctor.migrate.positions import outermost
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
 
-TYPE = "accelerator_type"  # "npu" or "cuda"
-MODULE = "accelerator_module"  # torch.npu or torch.cuda
 IMPORT = "import torch_npu"
 NOQA = "  # noqa: F401"
 
 Replacement = tuple[int, int, str]
 
 
-def device_literal(ctx: ModuleContext, literal: Literal) -> Replacement | None:
-    """The replacement of a device literal, or None where the style has no exact form for it."""
+def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
+    """The replacements of a device literal, empty where the style has no exact form for it."""
     if not ctx.settings.portable:
-        return literal.start, literal.end, "npu"
+        return [(literal.start, literal.end, "npu")]
     if not can_pick(ctx):
-        return None
-    if literal.fstring:
-        return literal.start, literal.end, "{" + TYPE + "}"
+        return []
+    use = Use.PLACE if portable.guarded(ctx, literal.node) else portable.use_of(ctx, literal.node)
     start, end = ctx.span(literal.node)
     text = ctx.source[start:end]
+    quote = '"' if '"' in text[: literal.start - start] else "'"
+    if use is Use.ASK:
+        at, stop = literal.start - start, literal.end - start
+        twin = portable.choice(text[:at] + "npu" + text[stop:], text, quote)
+        return [(start, end, portable.bracketed(ctx, literal.node, twin))] if "\n" not in text else []
+    around = _around_device(ctx, literal, quote) if use is Use.KEEP else []
     if literal.exact:
-        return start, end, TYPE
+        return [(start, end, TYPE), *around]
+    if use is Use.KEEP and "\n" not in text and not _is_part(ctx, literal.node):
+        return _kept(ctx, literal, text, quote)
+    if literal.fstring:
+        return [(literal.start, literal.end, "{" + TYPE + "}")]
+    new = _indexed(ctx, literal, text, quote)
+    return [(start, end, new), *around] if new is not None else []
+
+
+def _around_device(ctx: ModuleContext, literal: Literal, quote: str) -> list[Replacement]:
+    """`torch.device("cuda", i)`: `torch.device("cpu") if accelerator_type == "cpu" else ` before it."""
+    _, above = outermost(ctx, literal.node)
+    call = ctx.parent(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or ctx.called_name(call) != "torch.device":
+        return []
+    if len(call.args) + len(call.keywords) < 2 and not _is_part(ctx, literal.node):
+        return []
+    start, end = ctx.span(call)
+    before = portable.not_on_cpu("", f"{ctx.text(call.func)}({quote}cpu{quote})", quote)
+    opened, closed = portable.bracketed(ctx, call, "|").partition("|")[::2]
+    return [(start, start, opened + before), *([(end, end, closed)] if closed else [])]
+
+
+def _is_part(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether more is built on the string: `"cuda:" + str(i)`, `"cuda:{}".format(i)`."""
+    return isinstance(ctx.parent(node), (ast.BinOp, ast.Attribute, ast.FormattedValue, ast.JoinedStr))
+
+
+def _kept(ctx: ModuleContext, literal: Literal, text: str, quote: str) -> list[Replacement]:
+    """`"cpu" if accelerator_type == "cpu" else f"{accelerator_type}:0"`."""
+    start, end = ctx.span(literal.node)
+    if literal.fstring:
+        new: str | None = text[: literal.start - start] + "{" + TYPE + "}" + text[literal.end - start :]
+    else:
+        new = _indexed(ctx, literal, text, quote)
+    if new is None:
+        return []
+    whole = portable.not_on_cpu(new, f"{quote}cpu{quote}", quote)
+    return [(start, end, portable.bracketed(ctx, literal.node, whole))]
+
+
+def _indexed(ctx: ModuleContext, literal: Literal, text: str, quote: str) -> str | None:
+    """`"cuda:0"` as an f-string, or a piece such as `"cuda:"` as a sum."""
     rest = str(getattr(literal.node, "value", ""))[len(literal.word) :]
     if rest[1:].isdigit() and "\n" not in text:
-        return start, end, f'f"{{{TYPE}}}{rest}"'
-    if isinstance(ctx.parent(literal.node), (ast.BinOp, ast.Attribute)):
-        quote = text[literal.start - start - 1]
-        joined = f"{TYPE} + {quote}{rest}{quote}"
-        plus = isinstance(getattr(ctx.parent(literal.node), "op", None), ast.Add)
-        return start, end, joined if plus else f"({joined})"
-    return None
+        return f"f{quote}{{{TYPE}}}{rest}{quote}"
+    above = ctx.parent(literal.node)
+    if not isinstance(above, (ast.BinOp, ast.Attribute)):
+        return None
+    joined = f"{TYPE} + {quote}{rest}{quote}"
+    return joined if isinstance(getattr(above, "op", None), ast.Add) else f"({joined})"
 
 
 def can_pick(ctx: ModuleContext) -> bool:
@@ -58,12 +104,14 @@ def can_pick(ctx: ModuleContext) -> bool:
 def _torch_at_top(ctx: ModuleContext) -> bool:
     """Whether torch is imported by a statement of the module itself, not in a branch or a function."""
     for statement in ctx.tree.body:
-        if isinstance(statement, ast.Import) and any(
-            a.name.split(".")[0] == "torch" for a in statement.names
-        ):
+        if isinstance(statement, ast.Import):
+            names = [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom) and statement.level == 0:
+            names = [statement.module or ""]
+        else:
+            continue
+        if any(name.split(".")[0] == "torch" for name in names):
             return True
-        if isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "torch":
-            return statement.level == 0
     return False
 
 
@@ -79,7 +127,11 @@ def picks_type(ctx: ModuleContext, node: ast.AST) -> bool:
 
 
 def picker(torch_name: str, newline: str) -> str:
-    """The lines of the picker."""
+    """The lines of the picker.
+
+    `device_count`, not `is_available`: torch.cuda answers it without starting CUDA, so the program may
+    still choose its cards (CUDA_VISIBLE_DEVICES) or fork afterwards.
+    """
     lines = [
         "try:",
         f"    {IMPORT}{NOQA}",
@@ -88,5 +140,7 @@ def picker(torch_name: str, newline: str) -> str:
         "except ImportError:",
         f'    {TYPE} = "cuda"',
         f"{MODULE} = getattr({torch_name}, {TYPE})",
+        f"if {MODULE}.device_count() == 0:",
+        f'    {TYPE} = "cpu"  # {MODULE} is torch.cuda then, which answers that there is none',
     ]
     return newline.join(lines) + newline

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate import literals as device_literals
-from npudoctor.migrate import style
+from npudoctor.migrate import portable, style
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.positions import Role, role_of
 from npudoctor.migrate.vocabulary import ACCELERATOR_WORDS, FOREIGN_ROOTS
@@ -30,8 +30,11 @@ def literals(ctx: ModuleContext) -> list[Literal]:
 
 
 def _in_picker(ctx: ModuleContext, literal: Literal) -> bool:
-    """Whether a literal belongs to the lines that choose the device in portable style."""
-    return style.picker_present(ctx) and style.picks_type(ctx, literal.node)
+    """Whether a literal belongs to what portable style wrote: the picker, or a choice that asks it."""
+    if style.picker_present(ctx) and style.picks_type(ctx, literal.node):
+        return True
+    above = ctx.parent(literal.node)
+    return portable.is_ours(above) or (above is not None and portable.is_question(above))
 
 
 def is_torch_project(ctx: ModuleContext) -> bool:

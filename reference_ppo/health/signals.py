@@ -30,9 +30,15 @@ def of_update(seen: dict[str, NDArray[np.float32]], epochs: int, clip: float) ->
             "entropy": float(seen["entropy"][-1]),
             "policy_loss": -float(seen["objective"].mean()),
             "value_loss": float(seen["value_loss"].mean()),
-            "grad_norm": float(np.median(seen["grad_norm"])),
+            "grad_norm": median(seen["grad_norm"]),
             "grad_norm_max": float(seen["grad_norm"].max()),
         }
+
+
+def median(x: NDArray[np.float32]) -> float:
+    """Of x (M,). `np.median` first loads numpy.ma: 0.1 s, as much as two updates or three."""
+    x, half = np.sort(x), len(x) // 2
+    return float(x[half] if len(x) % 2 else (x[half - 1] + x[half]) / 2)
 
 
 def of_rollout(buffer: Buffer) -> dict[str, float]:

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import ROOT, RunCli
@@ -181,7 +182,9 @@ def test_interrupted(repo: Path) -> None:
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(1.0)
+    end = time.monotonic() + 30  # a worker is there: the files are being looked at
+    while process.poll() is None and not psutil.Process(process.pid).children() and time.monotonic() < end:
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode == 0:
@@ -267,6 +270,43 @@ def test_a_tree_of_twenty_thousand_files(tmp_path: Path, run_cli: RunCli) -> Non
     assert len(extra["files_changed"]) == 400
     assert json.loads(run_cli("migrate", "--undo", "--json", tmp_path).stdout)["extra"]["restored"][399:]
     assert not [p for p in tmp_path.glob("d*/e*/f7.py") if p.read_text() != CODE]
+
+
+def test_nothing_outside_a_hostile_tree_is_touched(tmp_path: Path, run_cli: RunCli) -> None:
+    """Links that lead out, a line of 100 MB, a notebook that is nearly all output, folders without end."""
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    (outside / "sub").mkdir(parents=True)
+    for path in (outside / "victim.py", outside / "sub" / "victim.py"):
+        path.write_text(CODE)
+    root.mkdir()
+    (root / "train.py").write_text(CODE)
+    (root / "out.py").symlink_to(outside / "victim.py")
+    (root / "folder").symlink_to(outside / "sub")
+    (root / "self").symlink_to(root)
+    os.mkfifo(root / "pipe.py")
+    with (root / "line.py").open("wb") as stream:
+        stream.write(b"x = '")
+        stream.truncate(100 << 20)
+    cells = [
+        {"cell_type": "code", "metadata": {}, "source": [CODE], "outputs": [{"text": "cuda " * (2 << 20)}]}
+    ]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    (root / "outputs.ipynb").write_text(notebook)
+    (root.joinpath(*["d"] * 200)).mkdir(parents=True)
+    before, trees = snapshot(outside), (root / "outputs.ipynb").read_bytes()
+    done = run_cli("migrate", root, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    extra = json.loads(done.stdout)["extra"]
+    assert [f["path"] for f in extra["files_changed"]] == ["outputs.ipynb", "train.py"]
+    after = json.loads((root / "outputs.ipynb").read_text())["cells"][0]
+    assert ".npu()" in "".join(after["source"])
+    assert after["outputs"] == cells[0]["outputs"]
+    assert run_cli("migrate", "--undo", root).returncode == 0
+    assert (root / "outputs.ipynb").read_bytes() == trees
+    copied = run_cli("migrate", root, "--output", tmp_path / "copy")
+    assert copied.returncode in (0, 1), copied.stderr
+    assert not list((tmp_path / "copy").rglob("victim.py"))
+    assert snapshot(outside) == before
 
 
 def test_nothing_of_the_repository_runs(repo: Path, run_cli: RunCli) -> None:

@@ -77,6 +77,9 @@ def test_example(path: Path, index: int) -> None:
     if not example.is_keep:
         assert code in result.edits
     for finding in result.findings:
+        assert finding.cause.render("en", finding.params).strip()
+        assert any(fix.note.render("en", finding.params).strip() for fix in finding.fixes)
+        assert finding.sources, f"{finding.code}: {finding.title.en}"
         for lang in ("en", "zh"):
             assert finding.title.render(lang, finding.params)
             assert finding.cause.render(lang, finding.params)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from npudoctor.migrate import pages
+from npudoctor.migrate import pages, style
 from npudoctor.migrate.engine import FileResult, all_rules, comments, migrate_source
 from npudoctor.migrate.project import ProjectIndex, collect_facts
 from tests.conftest import FIXTURES
 
 RULES = {rule.code: rule for rule in all_rules()}
 PAGES = sorted((FIXTURES / "rules").glob("NPU*.md"))
-ADDED = "# noqa: F401"
+ADDED = comments(style.picker("torch", "\n"))  # the picker's own, the one of the import among them
 
 
 @functools.cache
@@ -85,8 +85,8 @@ def test_example(path: Path, index: int) -> None:
     assert not result.failed, result.findings
     assert result.text == example.expected
     ast.parse(result.text)
-    assert [c for c in comments(result.text) if c != ADDED] == [
-        c for c in comments(example.source) if c != ADDED
+    assert [c for c in comments(result.text) if c not in ADDED] == [
+        c for c in comments(example.source) if c not in ADDED
     ]
     code = path.stem.split("_")[0]
     if example.findings is not None:
@@ -124,3 +124,13 @@ def test_messages_render_in_both_languages(path: Path, index: int) -> None:
         for lang in ("en", "zh"):
             texts = [finding.title, finding.cause, *(f.note for f in finding.fixes)]
             assert all(t.render(lang, finding.params) for t in texts)
+
+
+@pytest.mark.parametrize(("path", "index"), EXAMPLES)
+def test_every_finding_says_why_what_to_do_and_who_says_so(path: Path, index: int) -> None:
+    example = page_of(path).examples[index]
+    for finding in run(path, example, example.source).findings:
+        assert finding.cause.render("en", finding.params).strip()
+        assert any(fix.note.render("en", finding.params).strip() for fix in finding.fixes)
+        assert finding.sources, f"{finding.code}: {finding.title.en}"
+        assert all(source.startswith("https://") for source in finding.sources)

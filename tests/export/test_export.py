@@ -47,6 +47,61 @@ def test_answers_are_torchs(
     assert graph.inputs[0].dims[0] == 1
 
 
+ACTING = {"Clip", "Gemm", "Mul", "Sub", "Tanh"}
+
+
+@pytest.mark.parametrize(
+    ("which", "more"),
+    [
+        ("trained", set()),
+        ("recurrent", {"Add", "Concat", "Sigmoid", "Split"}),
+        ("discrete", {"ArgMax", "Cast", "Gather", "LogSoftmax"}),
+    ],
+)
+def test_only_what_acts_is_in_the_graph(
+    which: str, more: set[str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The operators that docs/export.md lists: the value function is left out."""
+    pytest.importorskip("onnxscript")
+    _, _, out = exported(request.getfixturevalue(which), tmp_path, "dynamo")
+    assert {node.op for node in read(out).nodes} == ACTING | more
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    row = {"trained": "reach", "recurrent": "reach, `--recurrent`", "discrete": "CartPole-v1"}[which]
+    (line,) = [text for text in page.splitlines() if text.startswith(f"| {row} |")]
+    assert more <= set(line.rsplit("|", 2)[1].split())
+
+
+@pytest.mark.parametrize("which", ["trained", "recurrent", "discrete"])
+def test_the_graph_does_what_the_policy_does(which: str, request: pytest.FixtureRequest) -> None:
+    """Against the policy of reference_ppo itself, which evaluation and training use."""
+    import torch
+
+    from npudoctor.export.policy import policy_class
+    from reference_ppo import checkpoint
+    from reference_ppo.config import Config
+    from reference_ppo.normalize import Normalizer
+
+    path = request.getfixturevalue(which)
+    made, state = source.resolve(str(path)), checkpoint.load(path)
+    settings = json.loads(state["config"])
+    config = Config(**{**settings, "hidden": tuple(settings["hidden"])})
+    spec = made.module.spec
+    policy = policy_class(config)(spec, config.hidden, config.log_std, config.squash, config.seed)
+    normalizer = Normalizer(spec.obs_dim, config.normalize_obs)
+    normalizer.load(json.loads(state["host"])["normalizer"])
+    rng = np.random.default_rng(0)
+    obs = rng.normal(size=(64, spec.obs_dim)).astype(np.float32)
+    memory = [rng.normal(size=(64, policy.state_size)).astype(np.float32)] if policy.state_size else []
+    with torch.no_grad():
+        policy.theta.copy_(state["theta"])
+        before = torch.from_numpy(memory[0] if memory else obs[:, :0])
+        mode, after = policy.mode(torch.from_numpy(normalizer(obs)), before)
+    found = made.call(obs, *memory)
+    np.testing.assert_allclose(found[0], policy.to_env(mode.numpy()), rtol=0, atol=1e-5)
+    if memory:
+        np.testing.assert_allclose(found[1], after.numpy(), rtol=0, atol=1e-5)
+
+
 def test_raw_observations_go_in(trained: Path, tmp_path: Path) -> None:
     """The statistics are part of the graph: the same network without them answers differently."""
     made, call, _ = exported(trained, tmp_path, "legacy")

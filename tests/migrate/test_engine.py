@@ -163,3 +163,18 @@ def test_files_without_a_trigger_are_not_even_parsed() -> None:
     result = migrate_source("this is not python, but nobody asks", "a.py")
     assert not result.failed
     assert not result.changed
+
+
+@pytest.mark.parametrize("style", ["npu", "portable"])
+def test_the_import_follows_a_change_in_a_file_that_never_says_cuda(style: str) -> None:
+    source = "import torch\n\nscaler = torch.amp.GradScaler()\n"
+    result = migrate_source(source, "a.py", Settings(style=style))
+    assert "import torch_npu" in result.text
+
+
+def test_a_bad_list_of_cards_is_reported_as_a_value() -> None:
+    source = 'import os\nimport torch\n\nenv = dict(os.environ, CUDA_VISIBLE_DEVICES="1,0")\n'
+    (left,) = migrate_source(source, "a.py").left
+    assert left.title.render("en", left.params) == (
+        'ASCEND_RT_VISIBLE_DEVICES would not understand the value "1,0"'
+    )

@@ -77,6 +77,7 @@ def test_the_hook_stops_cuda_code_and_lets_the_rest_pass(installed: Installed, t
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["language"] == "python"
     assert hook["pass_filenames"] is False
+    assert {"python", "jupyter", "shell", "dockerfile", "yaml", "json"} <= set(hook["types_or"])
     entry = " ".join([hook["entry"], *hook["args"]])
     (tmp_path / "clean.py").write_text("import torch\n\nx = torch.ones(2)\n")
     git = "git init -q . && git add -A && "

@@ -49,6 +49,13 @@ IDIOMS = [
     "d = {'cuda': 1, 'device': 'cuda'}",
     "tensors = [t.cuda() for t in (x, y)]  # all on cuda",
     "opt = torch.optim.Adam(net.parameters(), lr=1e-3)",
+    "torch.cuda.reset_peak_memory_stats(device)",
+    "y = torch.cuda.FloatTensor([1.0]) + x.type(torch.cuda.FloatTensor)",
+    'assert x.device == torch.device("cuda:0") or x.device != torch.device("cuda", rank)',
+    'print(f"{x.is_cuda} {torch.cuda.current_device()}", f\'{torch.device("cuda", rank)}\')',
+    'if "cuda" not in str(device) and not "cuda:0" in str(device): pass',
+    'backend = "nccl" if use_cuda else "gloo"',
+    'kind = "cuda" if use_cuda else None; scaler = torch.amp.GradScaler(kind)',
     "losses += [((ratio - 1).abs() > eps).float().mean()]",
 ]
 COMMENTS = ["", "  # cuda", "  # \u4f7f\u7528 cuda:0 \u8bbe\u5907", "  # noqa", "  # type: ignore"]

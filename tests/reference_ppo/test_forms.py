@@ -49,7 +49,7 @@ def test_gradient_by_hand_is_the_one_of_autograd(env: str) -> None:
     )
     rows = trainer.policy.batch(trainer.buffer, [])
     update.gradient(rows.numpy())
-    total, _ = loss(trainer.policy, rows, trainer.config)
+    total, _ = loss(trainer.policy, trainer.policy.weights(), rows, trainer.config)
     (g,) = torch.autograd.grad(total, trainer.policy.theta)
     assert float(g.norm()) > 0.01
     assert update.g == pytest.approx(g.numpy(), rel=1e-3, abs=2e-6)
@@ -63,8 +63,8 @@ def test_functional_step_equals_the_plain_minibatch() -> None:
     rows = trainer.policy.batch(trainer.buffer, [])[:64]
     adam = trainer.adam
     theta, m, v = (x.clone() for x in (adam.theta, adam.m, adam.v))
-    rate, root = (torch.tensor(x) for x in copy(adam).next_scales())
-    seen = make_step(trainer.policy, SMALL)(theta, m, v, rate, root, rows)
+    scales = torch.tensor(copy(adam).next_scales())
+    seen = make_step(trainer.policy, SMALL)(theta, m, v, scales, rows)
     expected = trainer.update.minibatch(rows)
     torch.testing.assert_close(theta, adam.theta, rtol=0, atol=1e-6)
     torch.testing.assert_close(m, adam.m, rtol=1e-4, atol=1e-8)
@@ -90,7 +90,7 @@ def test_analytic_gradient_with_clipped_ratios() -> None:
     rows = trainer.policy.batch(trainer.buffer, [])
     gradients = []
     for form in (loss, analytic.loss):
-        total, _ = form(trainer.policy, rows, SMALL)
+        total, _ = form(trainer.policy, trainer.policy.weights(), rows, SMALL)
         gradients.append(torch.autograd.grad(total, trainer.policy.theta)[0])
     torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=2e-6)
 

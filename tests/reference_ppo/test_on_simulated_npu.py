@@ -12,7 +12,7 @@ import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--num-envs", "8", "--rollout-steps", "512", "--epochs", "2", "--total-steps", "1024",
-         "--eval-episodes", "4", "--quiet", "--no-quick-tanh"]  # fmt: skip
+         "--eval-episodes", "4", "--quiet", "--no-quick-tanh", "--no-host-inference"]  # fmt: skip
 
 
 def python(*arguments: str) -> None:

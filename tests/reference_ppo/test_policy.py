@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from reference_ppo.envs.make import Spec
+from reference_ppo.host import HostPolicy
 from reference_ppo.policy import Policy, orthogonal
 
 EMPTY = np.zeros(0, np.float32)
@@ -47,6 +48,21 @@ def test_act_packs_action_log_prob_and_value(spec: Spec) -> None:
     torch.testing.assert_close(out[:, :k], pi.sample(noise))
     torch.testing.assert_close(out[:, k], pi.log_prob(out[:, :k]))
     torch.testing.assert_close(out[:, k + 1], v)
+
+
+def test_acting_in_numpy_gives_the_same_numbers() -> None:
+    policy, host = Policy(BOX, seed=1), HostPolicy(BOX, seed=1)
+    x, state = torch.randn(64, 5 + 2 + 1), torch.zeros(64, 0)
+    with torch.no_grad():
+        for p in (policy, host):
+            p.theta += torch.linspace(-0.2, 0.2, len(p.theta))  # else biases and log sigma are 0
+        expected, _ = policy.act(x, state, policy.weights())
+        out, after = host.act(x, state, host.weights())
+        v = host.value(x[:, :5], state)
+    torch.testing.assert_close(v, expected[:, 3], rtol=1e-5, atol=5e-6)
+    torch.testing.assert_close(out, expected, rtol=1e-5, atol=5e-6)
+    assert after is state
+    assert float((out[:, 2] - out[0, 2]).abs().max()) > 0.1
 
 
 def test_a_squashing_policy_gives_the_environment_tanh_of_its_sample() -> None:

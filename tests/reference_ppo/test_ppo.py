@@ -53,7 +53,7 @@ def test_clipped_objective_by_hand(log_r: float, advantage: float, expected: flo
         pi, v = policy(rows[:, :5])
         rows[0, 7] = pi.log_prob(rows[:, 5:7])[0] - log_r
     rows[0, 8], rows[0, 9] = advantage, float(v) - 3.0
-    total, seen = loss(policy, rows, CONFIG)
+    total, seen = loss(policy, policy.weights(), rows, CONFIG)
     assert float(seen["objective"].detach()) == pytest.approx(expected, rel=1e-4)
     assert float(seen["value_loss"].detach()) == pytest.approx(9.0, rel=1e-4)
     assert float(total.detach()) == pytest.approx(
@@ -80,7 +80,7 @@ class Conventional(nn.Module):
             for layer, own in ((1, net[0]), (2, net[2])):
                 yield own.weight, w[f"w{layer}"][i].T
                 yield own.bias, w[f"b{layer}"][i, 0]
-            yield net[4].weight, w[f"{name}.w"].T
+            yield net[4].weight, w[f"{name}.w"]
             yield net[4].bias, w[f"{name}.b"]
         yield self.log_std, w["log_std"]
 

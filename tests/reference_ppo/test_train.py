@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -80,6 +81,28 @@ def test_a_checkpoint_with_code_is_refused(tmp_path) -> None:
     torch.save({"format": checkpoint.FORMAT, "x": Trainer}, tmp_path / "evil.pt")
     with pytest.raises(ValueError, match=r"cannot|not a checkpoint"):
         checkpoint.load(tmp_path / "evil.pt")
+
+
+def test_a_checkpoint_of_format_2_goes_on_to_the_same_weights(tmp_path) -> None:
+    """It held the policy's head as (H, K)."""
+    trainer = Trainer(SMALL)
+    trainer.iteration()
+    state = snapshot.take(trainer)
+    h, k = 64, 2
+    for where, name in ((state, "theta"), (state["adam"], "m"), (state["adam"], "v")):
+        parts = dict(zip(trainer.policy.shapes, where[name].split(trainer.policy.sizes)))
+        assert parts["pi.w"].any()
+        parts["pi.w"] = parts["pi.w"].view(k, h).t().flatten()
+        where[name] = torch.cat(list(parts.values()))
+    config = json.loads(state["config"])
+    del config["host_inference"]  # a setting that it did not know
+    state = {**state, "format": "reference_ppo/2", "config": json.dumps(config)}
+    checkpoint.save(tmp_path / "old.pt", state)
+    resumed = Trainer(SMALL)
+    snapshot.restore(resumed, checkpoint.load(tmp_path / "old.pt"))
+    for t in (trainer, resumed):
+        t.iteration()
+    assert theta(resumed).tobytes() == theta(trainer).tobytes()
 
 
 def test_a_checkpoint_of_another_layout_is_refused_in_one_sentence(tmp_path) -> None:

@@ -46,7 +46,7 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
     assert out.returncode == 0, out.stderr
     both = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in (0, 1)]
     policy, data = two_processes.problem()
-    total, _ = loss(policy, data, Config())
+    total, _ = loss(policy, policy.weights(), data, Config())
     (g,) = torch.autograd.grad(total, policy.theta)
     # The mean of the halves' gradients is the gradient of the whole, up to the order of the additions.
     torch.testing.assert_close(both[0]["g"], g, rtol=1e-4, atol=1e-7)

@@ -55,7 +55,7 @@ def main() -> None:
     policy, data = problem()
     torch.optim.Adam([policy.theta])  # loads what `join` must have loaded before it made the group
     half = data[world.rank * ROWS // 2 : (world.rank + 1) * ROWS // 2]
-    total, _ = loss(policy, half, Config())
+    total, _ = loss(policy, policy.weights(), half, Config())
     (g,) = torch.autograd.grad(total, policy.theta)
     world.average(g)
     order = np.arange(ROWS // 2)[None].repeat(3, 0)

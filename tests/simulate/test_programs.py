@@ -36,7 +36,7 @@ def test_the_reference_ppo_gives_the_cpu_numbers_bit_for_bit(
 ) -> None:
     (tmp_path / "ref.py").write_text(REFERENCE)
     options = ["--num-envs", "4", "--total-steps", "1024", "--rollout-steps", "512",
-               "--threads", "1", "--no-quick-tanh",
+               "--threads", "1", "--no-quick-tanh", "--no-host-inference",
                "--minibatch", "128", "--max-seconds", "100", "--quiet",
                "--update", "plain", "--eval-every", "1000000"]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}

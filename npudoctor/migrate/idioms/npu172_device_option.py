@@ -12,10 +12,12 @@ _FLAG = re.compile(r"--?([A-Za-z][\w.\-]*)(=)?")
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w./\-]*)=")
 _TESTS = frozenset({"=", "==", "!=", "=~"})
 
+_SOURCE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 _DEVICE = Message(
     Text("{code}: the command asks for a CUDA device", "{code}：命令指定了 CUDA 设备"),
     Text("a migrated program started with it finds no such device", "迁移后的程序以此启动时找不到该设备"),
     Text("ask for npu", "改为 npu"),
+    sources=(_SOURCE,),
 )
 _PORTABLE = Message(
     Text("{code}: the command pins a CUDA device", "{code}：命令固定使用 CUDA 设备"),
@@ -24,6 +26,7 @@ _PORTABLE = Message(
     Text("give npu on an NPU machine (the code now takes either), or leave the option out",
          "在 NPU 机器上请指定 npu（迁移后的代码两者皆可），或去掉该选项"),
     Severity.WARNING,
+    (_SOURCE,),
 )
 
 

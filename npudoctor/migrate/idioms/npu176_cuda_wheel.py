@@ -31,6 +31,7 @@ _LIBRARIES = Message(
     Text("only CUDA builds of torch need them", "只有 CUDA 版 torch 需要它们"),
     Text("resolve the requirements again with the CPU build of torch", "请以 CPU 版 torch 重新解析依赖"),
     Severity.WARNING,
+    _BUILT.sources,
 )
 
 

@@ -38,7 +38,7 @@ _FRAMEWORK = Message(
     Text("the framework looks for an NVIDIA GPU and fails or falls back to the CPU",
          "框架会寻找 NVIDIA GPU，失败或退回 CPU"),
     Text("choose its NPU accelerator", "请选择该框架的 NPU 加速器"),
-    Severity.WARNING,
+    Severity.WARNING, ("https://lightning.ai/docs/pytorch/stable/extensions/accelerator.html",),
 )
 _RAY_OPTION = re.compile(r"--num[-_]gpus(=|$)")
 _DOCKER = re.compile(r"--gpus(=|$)|--runtime=nvidia$")

@@ -14,6 +14,7 @@ _MESSAGE = Message(
          "该值为 CUDA 设备，但从名称无法确定由 torch 读取"),
     Text("if the program hands it to torch, change it to npu", "若程序将其交给 torch，请改为 npu"),
     Severity.WARNING,
+    ("https://docs.pytorch.org/docs/stable/tensor_attributes.html",),
 )
 _SIMULATOR = Message(
     Text("{key}: {code} is the device of a simulator or renderer", "{key}：{code} 是仿真器或渲染器的设备"),
@@ -22,6 +23,7 @@ _SIMULATOR = Message(
     Text("set it to cpu if the simulator has a CPU pipeline, and move each batch once",
          "若仿真器支持 CPU 流水线，请设为 cpu，并逐批一次性搬运数据"),
     Severity.WARNING,
+    ("https://github.com/RLinf/RLinf/pull/742",),
 )
 # Names for people: what they hold is compared with nothing.
 _LABELS = frozenset(

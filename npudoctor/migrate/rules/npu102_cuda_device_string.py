@@ -64,9 +64,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         if name == "device" and uses_simulator(ctx) and not _given_to_torch(ctx, literal):
             yield change(ctx, literal.node, message=_SIMULATOR)
             continue
-        new = device_literal(ctx, literal)
-        edits = (Edit(*new),) if new is not None else ()
-        yield change(ctx, literal.node, *edits)
+        yield change(ctx, literal.node, *(Edit(*new) for new in device_literal(ctx, literal)))
 
 
 def _given_to_torch(ctx: ModuleContext, literal: Literal) -> bool:

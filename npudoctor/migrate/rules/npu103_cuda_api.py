@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Api,
     Change,
@@ -28,12 +30,14 @@ from npudoctor.migrate.api import (
     role_of,
 )
 
-_SILENT_CAUSE = Text(
-    "without CUDA this raises nothing: it answers as if there were no accelerator, or does nothing",
-    "没有 CUDA 时不会报错，只会返回“没有加速器”或什么都不做",
+_SOURCE = (
+    "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-cuda.md"
 )
 _LEFT_CAUSES = {
-    "silent": _SILENT_CAUSE,
+    "silent": Text(
+        "without CUDA this raises nothing: it answers as if there were no accelerator, or does nothing",
+        "没有 CUDA 时不会报错，只会返回“没有加速器”或什么都不做",
+    ),
     "loud": Text("without CUDA this raises", "没有 CUDA 时会报错"),
     "works": Text(
         "it works without CUDA too, but says so by CUDA's name", "没有 CUDA 时也可用，但使用的是 CUDA 的名称"
@@ -67,6 +71,7 @@ _UNKNOWN = Message(
         "look it up in the torch_npu documentation and change it by hand", "请查阅 torch_npu 文档并手工修改"
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 
 
@@ -82,6 +87,7 @@ _GRAPH = Message(
         "请手工迁移整个代码块（torch.npu.NPUGraph、torch.npu.graph），或不使用图捕获",
     ),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
 )
 _TOGETHER = Message(
     title=Text("`{path}` decides something that stayed", "`{path}` 所决定的内容保持不变"),
@@ -92,6 +98,19 @@ _TOGETHER = Message(
     ),
     fix=Text("change both by hand, or leave both", "请手工同时修改两处，或都保持不变"),
     severity=Severity.WARNING,
+    sources=(_SOURCE,),
+)
+_NEEDS_CARD = Message(
+    title=Text("`{path}` needs a card", "`{path}` 需要有加速卡"),
+    cause=Text(
+        "where there is neither an NPU nor a CUDA device it raises, as it did before",
+        "既没有 NPU 也没有 CUDA 设备时会报错，与原代码相同",
+    ),
+    fix=Text(
+        'put it behind `if accelerator_type != "cpu":` if the program shall run there too',
+        '若程序也需在 CPU 上运行，请将其放在 `if accelerator_type != "cpu":` 之后',
+    ),
+    sources=("https://docs.pytorch.org/docs/stable/cuda.html",),
 )
 _GRAPH_NAMES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
 _GRAPH_PARTNERS = frozenset({"Stream", "stream", "current_stream", "set_stream", "default_stream"})
@@ -131,7 +150,13 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     elif not api.available(version):
         present = ", ".join(sorted(api.present_in)) or "-"
         yield change(
-            ctx, node, message=_MISSING, path=path, target=api.target, version=version, present=present
+            ctx,
+            node,
+            message=replace(_MISSING, sources=(api.source,)),
+            path=path,
+            target=api.target,
+            version=version,
+            present=present,
         )
     elif _in_graph_block(ctx, node, api):
         yield change(ctx, node, message=_GRAPH, path=path)
@@ -141,7 +166,9 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         inner = module_node(ctx, node)
         if inner is not None:  # behind an alias, the import statement is what changes
             edits = _edits(ctx, node, inner, api)
-            yield change(ctx, node, *edits, message=_message(api.name), path=path, target=api.target)
+            raises = ctx.settings.portable and api.if_left == "loud" and portable.needs_card(ctx, node, inner)
+            message = _NEEDS_CARD if raises else _message(api.name)
+            yield change(ctx, node, *edits, message=message, path=path, target=api.target)
 
 
 def _in_graph_block(ctx: ModuleContext, node: ast.AST, api: Api) -> bool:
@@ -171,7 +198,7 @@ def _chooses_unknown(ctx: ModuleContext, node: ast.AST) -> bool:
     """The question of a ternary whose string stays, or of a switch for GPU kernels, must stay too."""
     for above in ctx.ancestors(node):
         if isinstance(above, ast.IfExp):
-            words = [w for w in literals(ctx) if w.word == "cuda" and _inside(ctx, w.node, above)]
+            words = [w for w in literals(ctx) if w.word == "cuda" and ctx.inside(w.node, above)]
             if any(role_of(ctx, word.node) is Role.UNKNOWN for word in words):
                 return True
         if isinstance(above, ast.BoolOp) and "triton" in ctx.text(above).lower():
@@ -181,10 +208,6 @@ def _chooses_unknown(ctx: ModuleContext, node: ast.AST) -> bool:
         if isinstance(above, ast.stmt):
             return False
     return False
-
-
-def _inside(ctx: ModuleContext, node: ast.AST, outer: ast.AST) -> bool:
-    return node is outer or any(above is outer for above in ctx.ancestors(node))
 
 
 def _is_default_type(ctx: ModuleContext, node: ast.AST) -> bool:
@@ -201,10 +224,10 @@ def _edits(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute, api: A
         new = ctx.text(inner.value) + api.target[len("torch") :]
         return [Edit(start, ctx.span(node)[1], new)]
     group = f"api{start}"
-    if ctx.settings.portable and not can_pick(ctx):
-        return []
     if ctx.settings.portable:
-        edits = [Edit(start, end, "accelerator_module", group)]
+        if not can_pick(ctx):
+            return []
+        edits = [Edit(start, end, portable.module_text(ctx, node, inner), group)]
     else:
         edits = [Edit(end - len("cuda"), end, "npu", group)]
     call = ctx.parent(node)

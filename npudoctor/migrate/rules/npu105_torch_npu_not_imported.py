@@ -41,6 +41,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     # Only where this run put the NPU in: a module that was written for NPUs knows what it does.
     if ctx.original is ctx or not ctx.imports_torch or imports_npu(ctx) or not uses_npu(ctx):
         return
+    if not any(word in ctx.original.source for word in _TRIGGERS) and uses_npu(ctx.original):
+        return
     for statement, offset, text in import_places(ctx):
         yield change(ctx, statement, Edit(offset, offset, text))
 
@@ -59,12 +61,13 @@ def follows(ctx: ModuleContext, chosen: Sequence[tuple[str, Change]]) -> Iterato
 # Rules whose rewrites bring the NPU into a module; comparisons and lists of choices do not.
 _NEED_IT = frozenset({"NPU101", "NPU102", "NPU103", "NPU107", "NPU112", "NPU114", "NPU116", "NPU139"})
 _MOVES_IMPORTS = "NPU104"
+_TRIGGERS = ("cuda", "nccl")  # beside whatever another rule changes
 RULE = Rule(
     "NPU105",
     "torch-npu-not-imported",
     _MESSAGE,
     Safety.SAFE,
-    ("cuda", "nccl"),
+    _TRIGGERS,
     (ast.Module,),
     run,
     follows=follows,

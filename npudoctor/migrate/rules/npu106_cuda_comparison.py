@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -102,8 +103,10 @@ def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:
 
 def _compare(ctx: ModuleContext, compare: ast.Compare, literal: Literal, pair: str) -> list[Edit]:
     """`x == "cuda"` -> `x in ("cuda", "npu")`."""
-    if len(compare.ops) != 1 or compare.comparators[0] is not literal.node:
+    if len(compare.ops) != 1:
         return []
+    if compare.left is literal.node:
+        return _contained(ctx, compare, pair)
     words = {ast.Eq: "in", ast.NotEq: "not in"}
     word = words.get(type(compare.ops[0]))
     if word is None:
@@ -114,6 +117,18 @@ def _compare(ctx: ModuleContext, compare: ast.Compare, literal: Literal, pair: s
     if between.count(old) != 1 or "#" in between:
         return []
     return [Edit(left, ctx.span(literal.node)[1], between.replace(old, word) + pair)]
+
+
+def _contained(ctx: ModuleContext, compare: ast.Compare, pair: str) -> list[Edit]:
+    """`"cuda" in str(device)` -> `any(kind in str(device) for kind in ("cuda", "npu"))`."""
+    text = ctx.source[ctx.span(compare.left)[1] : ctx.span(compare)[1]].strip()
+    used = {name.id for name in ctx.nodes(ast.Name)}
+    if not isinstance(compare.ops[0], (ast.In, ast.NotIn)) or "kind" in used or "#" in text:
+        return []
+    word = "not any" if isinstance(compare.ops[0], ast.NotIn) else "any"
+    text = text[len("not") :].strip() if word != "any" else text
+    new = f"{word}(kind {text} for kind in {pair})"
+    return [Edit(*ctx.span(compare), new if word == "any" else portable.bracketed(ctx, compare, new))]
 
 
 RULE = Rule("NPU106", "cuda-comparison", _MESSAGE, Safety.SAFE, ("cuda",), (ast.Module,), run)

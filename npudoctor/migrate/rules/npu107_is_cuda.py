@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -14,7 +15,6 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
-    can_pick,
     change,
 )
 
@@ -62,8 +62,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     start, end = ctx.span(node)
     if not ctx.settings.portable:
         yield change(ctx, node, Edit(end - len("is_cuda"), end, "is_npu"))
-    elif can_pick(ctx):
-        yield change(ctx, node, Edit(start, end, f"({ctx.text(node.value)}.device.type == accelerator_type)"))
+    else:
+        quote = portable.quote_for(ctx, node)
+        names = f"({quote}cuda{quote}, {quote}npu{quote})"
+        yield change(ctx, node, Edit(start, end, f"({ctx.text(node.value)}.device.type in {names})"))
 
 
 RULE = Rule("NPU107", "is-cuda", _MESSAGE, Safety.SAFE, ("is_cuda",), (ast.Attribute,), run)

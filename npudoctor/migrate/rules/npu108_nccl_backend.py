@@ -21,6 +21,7 @@ from npudoctor.migrate.api import (
     is_torch_project,
     other_side_of,
     role_of,
+    string_of,
 )
 
 _SOURCE = "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/torch-distributed.md"
@@ -69,10 +70,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     known = role is Role.PRODUCER or (
         role in (Role.COMPARISON, Role.CHOICES) and _about_backend(ctx, node, role)
     )
-    if known and not _has_twin(ctx, node, new):
-        yield change(ctx, node, *_edits(ctx, node, new, role))
-    elif not known:
+    if not known and not _in_own_dict(ctx, node, new):
         yield change(ctx, node, message=_LEFT)
+    elif known and not _has_twin(ctx, node, new):
+        yield change(ctx, node, *_edits(ctx, node, new, role))
 
 
 def _has_twin(ctx: ModuleContext, node: ast.Constant, new: str) -> bool:
@@ -83,6 +84,12 @@ def _has_twin(ctx: ModuleContext, node: ast.Constant, new: str) -> bool:
     if isinstance(above, (ast.List, ast.Tuple, ast.Set)):
         return any(isinstance(e, ast.Constant) and e.value == new for e in above.elts)
     return False
+
+
+def _in_own_dict(ctx: ModuleContext, node: ast.Constant, new: str) -> bool:
+    """`{"npu": "hccl", "cuda": "nccl", "cpu": "gloo"}`: what portable style writes."""
+    above = ctx.parent(node)
+    return isinstance(above, ast.Dict) and any(string_of(value) == new for value in above.values)
 
 
 def _about_backend(ctx: ModuleContext, node: ast.Constant, role: Role) -> bool:
@@ -104,9 +111,12 @@ def _edits(ctx: ModuleContext, node: ast.Constant, new: str, role: Role) -> list
     above = ctx.parent(node)
     if isinstance(above, (ast.List, ast.Tuple, ast.Set)):
         return [Edit(end, end, f", {twin}")]
-    if role is Role.COMPARISON or not can_pick(ctx) or isinstance(above, ast.IfExp):
+    if role is Role.COMPARISON or not can_pick(ctx):
         return []
-    return [Edit(start, end, f'{twin} if accelerator_type == "npu" else {text}')]
+    quote = text[-1]
+    pairs = [("npu", twin), ("cuda", text), ("cpu", f"{quote}gloo{quote}")]
+    items = ", ".join(f"{quote}{key}{quote}: {value}" for key, value in pairs)
+    return [Edit(start, end, f"{{{items}}}[accelerator_type]")]
 
 
 RULE = Rule(

@@ -20,6 +20,7 @@ from npudoctor.migrate.api import (
     Text,
     change,
     is_torch_project,
+    keyword_of,
     string_of,
 )
 
@@ -122,15 +123,25 @@ def _keyword(ctx: ModuleContext, node: ast.keyword) -> Iterator[Change]:
         return
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     environment = ctx.called_name(call) == "builtins.dict" or method == "update"
-    if not environment or NEW_VISIBLE in ctx.original.source:
+    if not environment or NEW_VISIBLE in ctx.original.source or keyword_of(call, NEW_VISIBLE):
         return
-    start = ctx.span(node.value)[0]
-    at = ctx.source.rfind(VISIBLE, ctx.span(call)[0], start)
-    plain = ctx.source[at + len(VISIBLE) : start].strip() == "="
-    if not plain or ctx.settings.portable or not _understood(string_of(node.value)):
-        yield change(ctx, node.value, message=_COMMAND, name=VISIBLE, new=NEW_VISIBLE)
+    if not _understood(string_of(node.value)):
+        yield change(ctx, node.value, message=_VALUE, name=VISIBLE, new=NEW_VISIBLE)
     else:
-        yield change(ctx, node.value, Edit(at, at + len(VISIBLE), NEW_VISIBLE), name=VISIBLE, new=NEW_VISIBLE)
+        edits = _keyword_edits(ctx, node, ctx.span(call)[0])
+        message = _MESSAGE if edits else replace(_MESSAGE, severity=Severity.WARNING)
+        yield change(ctx, node.value, *edits, message=message, name=VISIBLE, new=NEW_VISIBLE)
+
+
+def _keyword_edits(ctx: ModuleContext, node: ast.keyword, call_start: int) -> list[Edit]:
+    """Another keyword, in portable style one more where the value is a literal."""
+    start, end = ctx.span(node.value)
+    if ctx.settings.portable:
+        literal = isinstance(node.value, ast.Constant)
+        return [Edit(end, end, f", {NEW_VISIBLE}={ctx.text(node.value)}")] if literal else []
+    at = ctx.source.rfind(VISIBLE, call_start, start)
+    plain = ctx.source[at + len(VISIBLE) : start].strip() == "="
+    return [Edit(at, at + len(VISIBLE), NEW_VISIBLE)] if plain else []
 
 
 def _in_command(ctx: ModuleContext, node: ast.Constant) -> bool:

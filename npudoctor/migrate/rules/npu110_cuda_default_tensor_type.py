@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -14,6 +15,7 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     edit,
     string_of,
@@ -41,6 +43,7 @@ _TYPE = Message(
     title=Text("{code} is the text of a CUDA tensor type", "{code} 是 CUDA 张量类型的文本"),
     cause=Text("an NPU tensor's type is called torch.npu.<Type>", "NPU 张量的类型名为 torch.npu.<Type>"),
     fix=Text("name the NPU type", "改为 NPU 类型名"),
+    sources=(_URL,),
 )
 _DOUBLE = Message(
     title=Text("{code} asks for float64 on the device", "{code} 要求在设备上使用 float64"),
@@ -50,6 +53,7 @@ _DOUBLE = Message(
     ),
     fix=Text("use float32 where the numbers allow", "在数值允许时改用 float32"),
     severity=Severity.WARNING,
+    sources=("https://github.com/huggingface/diffusers/pull/10123",),
 )
 
 
@@ -57,6 +61,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """A call of set_default_tensor_type, or one string such as "torch.cuda.FloatTensor"."""
     if isinstance(node, ast.Call):
         if ctx.called_name(node) != "torch.set_default_tensor_type" or not node.args:
+            return
+        if portable.is_ours(ctx.parent(node)):
             return
         value = node.args[0]
         name = string_of(value) or ctx.qualified_name(value) or ""
@@ -95,9 +101,15 @@ def _may_be_device_type(ctx: ModuleContext, value: ast.expr) -> bool:
 
 def _default_device(ctx: ModuleContext, node: ast.Call, name: str) -> list[Edit]:
     """The statement form, for float32 only; another type also needs set_default_dtype."""
-    if name != "torch.cuda.FloatTensor" or ctx.settings.portable or not isinstance(node.func, ast.Attribute):
+    if name != "torch.cuda.FloatTensor" or not isinstance(node.func, ast.Attribute):
         return []
-    return [edit(ctx, node, f'{ctx.text(node.func.value)}.set_default_device("npu")')]
+    call = ctx.text(node.func.value) + ".set_default_device"
+    if not ctx.settings.portable:
+        return [edit(ctx, node, f'{call}("npu")')]
+    if not can_pick(ctx) or not isinstance(ctx.parent(node), ast.Expr):
+        return []
+    end = ctx.span(node)[1]
+    return [Edit(end, end, f' if {portable.TYPE} == "cuda" else {call}({portable.TYPE})')]
 
 
 RULE = Rule(

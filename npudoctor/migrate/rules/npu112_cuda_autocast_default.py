@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -69,7 +70,9 @@ def _name_device(ctx: ModuleContext, node: ast.Call, keyword: str) -> list[Edit]
     """Insert the keyword (or, where nothing else is given, the first argument)."""
     if ctx.settings.portable and not can_pick(ctx):
         return []
-    value = "accelerator_type" if ctx.settings.portable else '"npu"'
+    value = '"npu"'
+    if ctx.settings.portable:  # on a CPU it goes on meaning CUDA, and so disables itself
+        value = portable.choice(value, '"cuda"')
     open_at = ctx.span(node.func)[1]
     rest = ctx.source[open_at : ctx.span(node)[1]]
     at = open_at + rest.index("(") + 1

@@ -43,6 +43,7 @@ _SORT = Message(
     ),
     fix=Text("read the exported timeline and kernel tables instead", "请改为查看导出的时间线与算子表"),
     severity=Severity.WARNING,
+    sources=_MESSAGE.sources,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -46,7 +47,9 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         return
     if ctx.settings.portable and not can_pick(ctx):
         return
-    value = "accelerator_type" if ctx.settings.portable else '"npu"'
+    value = '"npu"'
+    if ctx.settings.portable:  # empty is the default: what the loader did before
+        value = portable.choice(value, '""')
     end = ctx.span(pin)[1]
     name = (path or "").rsplit(".", 1)[-1]
     yield change(ctx, node, Edit(end, end, f", pin_memory_device={value}"), name=name)

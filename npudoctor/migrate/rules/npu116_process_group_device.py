@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     Change,
     Edit,
@@ -15,8 +16,10 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     keyword_of,
+    uses_accelerator,
 )
 
 _MESSAGE = Message(
@@ -45,10 +48,27 @@ _NO_SET = Message(
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 
 
+_CPU = Message(
+    title=Text("`{code}` is refused on a CPU", "CPU 上不接受 `{code}`"),
+    cause=Text(
+        "a process group and a wrapped module that live on the CPU take no device",
+        "在 CPU 上运行的进程组与被封装的模块不接受设备参数",
+    ),
+    fix=Text("give None there", "在 CPU 上传入 None"),
+    sources=(
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+    ),
+)
+
+
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
-    """One call of init_process_group."""
+    """One call of init_process_group; in portable style also one that wraps a module."""
     assert isinstance(node, ast.Call)
-    if ctx.called_name(node) != "torch.distributed.init_process_group":
+    path = ctx.called_name(node)
+    starts = path == "torch.distributed.init_process_group"
+    if ctx.settings.portable and (starts or path in _DDP):
+        yield from _none_on_cpu(ctx, node, ("device_id",) if starts else ("device_ids", "output_device"))
+    if not starts:
         return
     keyword = keyword_of(node, "device_id")
     if keyword is not None and _is_index(ctx, keyword.value):
@@ -72,6 +92,19 @@ def _explicit(ctx: ModuleContext, keyword: ast.keyword) -> Change:
     )
 
 
+def _none_on_cpu(ctx: ModuleContext, node: ast.Call, names: tuple[str, ...]) -> Iterator[Change]:
+    """`device_ids=[rank]` -> `device_ids=None if accelerator_type == "cpu" else [rank]`."""
+    for name in names:
+        keyword = keyword_of(node, name)
+        value = keyword.value if keyword is not None else None
+        if value is None or isinstance(value, ast.IfExp) or not can_pick(ctx):
+            continue
+        none = isinstance(value, ast.Constant) and value.value is None
+        if not none and (isinstance(value, ast.List) or uses_accelerator(ctx)):
+            at = ctx.span(value)[0]
+            yield change(ctx, value, Edit(at, at, portable.not_on_cpu("", "None")), message=_CPU)
+
+
 def _uses_accelerator(ctx: ModuleContext, node: ast.Call) -> bool:
     """Whether the group is NCCL's or HCCL's and the module wraps a model for it."""
     said = {c.value for c in ast.walk(node) if isinstance(c, ast.Constant)}
@@ -83,5 +116,11 @@ def _selects(ctx: ModuleContext) -> bool:
 
 
 RULE = Rule(
-    "NPU116", "process-group-device", _MESSAGE, Safety.SAFE, ("init_process_group",), (ast.Call,), run
+    "NPU116",
+    "process-group-device",
+    _MESSAGE,
+    Safety.SAFE,
+    ("init_process_group", "DistributedDataParallel"),
+    (ast.Call,),
+    run,
 )

@@ -23,6 +23,10 @@ _MESSAGE = Message(
     title=Text("`{path}` steers a CUDA library", "`{path}` 用于控制 CUDA 库"),
     cause=Text("an NPU does not read it", "NPU 不读取该设置"),
     fix=Text("it can stay, and does nothing there", "可以保留，在 NPU 上不起作用"),
+    sources=(
+        "https://github.com/Ascend/pytorch/blob/9e73e708/docs/zh/api/native_api/pytorch_2-13-0/"
+        "torch-backends.md",
+    ),
 )
 
 

@@ -29,6 +29,7 @@ _MESSAGE = Message(
         'pass map_location (the device, or "cpu" and move afterwards)',
         '请传入 map_location（目标设备，或先 "cpu" 再搬运）',
     ),
+    sources=("https://docs.pytorch.org/docs/stable/generated/torch.load.html",),
 )
 
 

@@ -53,7 +53,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         first = found.copies[0].node
         edits, helper = _edits(ctx, found)
         if edits:
-            heat = analysis.loops.of(first)
+            heat = analysis.loops.paced(first)
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_COPY)
             values = _listed(ctx.text(c.tensor) for c in found.copies)
             params: dict[str, Any] = {"heat": heat.value, "values": values, "helper": helper}
@@ -76,7 +76,7 @@ def _edits(ctx: ModuleContext, found: pack.Pack) -> tuple[tuple[Edit, ...], str]
     torch, indent = pack.torch_at_top(ctx), indent_of(ctx, found.first)
     if torch is None or indent is None:
         return (), ""
-    helper, present = hosthelper.name_in(ctx, torch)
+    helper, present = hosthelper.name_in(ctx, torch, found.first)
     names = pack.new_names(ctx, found)
     edits = []
     for copy, name in zip(found.copies, names):

@@ -7,7 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from npudoctor.migrate.facts.sync_calls import heat_by_name
+from npudoctor.migrate.callgraph import heat_for
 from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync.catalogue import CONTROL, DEBUG, Catalogue, Read
@@ -39,7 +39,7 @@ class Analysis:
 
     def __init__(self, ctx: ModuleContext) -> None:
         self.ctx = ctx
-        self.loops = Loops(ctx, heat_by_name(ctx.project))
+        self.loops = Loops(ctx, heat_for(ctx.project, ctx.path))
         self.values = Values(ctx)
         self.devices = Devices(ctx, self.values)
 

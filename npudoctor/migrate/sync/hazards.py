@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from typing import TYPE_CHECKING
 
@@ -223,6 +224,13 @@ def other_cell(ctx: ModuleContext, first: ast.AST, last: ast.AST) -> bool:
 def has_cells(ctx: ModuleContext) -> bool:
     """Whether the text is a notebook, or a script with `# %%` marks."""
     return _CELL.search(ctx.source) is not None
+
+
+def cell_of(ctx: ModuleContext, node: ast.AST) -> tuple[int, int]:
+    """Span of the cell in which `node` begins; of the whole text where there are no cells."""
+    marks = [m.start() for m in _CELL.finditer(ctx.source)]
+    at = bisect.bisect_right(marks, ctx.span(node)[0])
+    return (marks[at - 1] if at else 0), (marks[at] if at < len(marks) else len(ctx.source))
 
 
 def _on_a_varying_device(ctx: ModuleContext, node: ast.Call, region: LoopNode) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from npudoctor.migrate.api import Edit
 from npudoctor.migrate.names import FUNCTIONS
+from npudoctor.migrate.sync import hazards
 from npudoctor.migrate.sync.forms import indent_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,18 @@ def text_of(name: str, torch: str, tabs: bool = False) -> str:
     return text.replace("    ", "\t") if tabs else text
 
 
-def name_in(ctx: ModuleContext, torch: str) -> tuple[str, bool]:
-    """The name of the function in this module, and whether the function is there already."""
+def name_in(ctx: ModuleContext, torch: str, first: ast.stmt) -> tuple[str, bool]:
+    """The name of the function in this module, and whether the function is there already for `first`.
+
+    Each cell of a notebook has its own, since cells are run one by one.
+    """
     name = NAME
+    start, end = hazards.cell_of(ctx, first)
     while re.search(rf"\b{name}\b", ctx.source):
-        if any(text_of(name, torch, tabs) in ctx.source for tabs in (False, True)):
-            return name, True
+        for tabs in (False, True):
+            text = text_of(name, torch, tabs)
+            if text in ctx.source:
+                return name, text in ctx.source[start:end]
         name += "_"
     return name, False
 
@@ -69,8 +76,11 @@ def _is_text(text: str, name: str, torch: str) -> bool:
 def insertion(ctx: ModuleContext, first: ast.stmt, text: str) -> Edit | None:
     """Where the function goes: before the first function or class, or after the imports of a script.
 
-    None if it cannot stand before `first` and after the import of torch.
+    In a notebook before the first compound statement of the cell. None if it cannot stand before `first`
+    and after the import of torch.
     """
+    if hazards.has_cells(ctx):
+        return _in_cell(ctx, first, text)
     top = next((a for a in ctx.ancestors(first) if isinstance(ctx.parent(a), ast.Module)), first)
     body = ctx.tree.body
     if top not in body:
@@ -90,6 +100,29 @@ def insertion(ctx: ModuleContext, first: ast.stmt, text: str) -> Edit | None:
     _, at = ctx.line_span(before[-1].end_lineno or before[-1].lineno)
     blank = len(re.match(r"(?:[ \t\f]*\n)*", ctx.source[at:]).group().splitlines())  # type: ignore[union-attr]
     return Edit(at, at, "\n\n" + text + "\n" * max(0, 2 - blank))
+
+
+def _in_cell(ctx: ModuleContext, first: ast.stmt, text: str) -> Edit | None:
+    start, end = hazards.cell_of(ctx, first)
+    inside = [s for s in ctx.tree.body if start <= ctx.span(s)[0] < end]
+    place = next((s for s in inside if hasattr(s, "body")), None)
+    if place is None or ctx.span(place)[0] > ctx.span(first)[0]:
+        return None
+    line = min([place.lineno, *(d.lineno for d in getattr(place, "decorator_list", []))])
+    at, _ = ctx.line_span(line)
+    while (
+        line > 1 and at > start and _is_comment(ctx, line - 1)
+    ):  # what is said of the statement stays with it
+        line -= 1
+        at, _ = ctx.line_span(line)
+    return Edit(at, at, text + "\n\n")
+
+
+def _is_comment(ctx: ModuleContext, line: int) -> bool:
+    """Whether a line is a comment of the author: no mark of a cell, and no magic of a notebook."""
+    start, end = ctx.line_span(line)
+    text = ctx.source[start:end]
+    return text.startswith("#") and "npudoctor" not in text and not text.startswith(("# %%", "#%%"))
 
 
 def _imports_torch(statement: ast.stmt) -> bool:

@@ -44,10 +44,6 @@ NAMES = Text(
     "copies are not joined automatically",
     "该函数会查看自身的变量（locals() 等），会看到新增的变量，因此不自动合并",
 )
-IN_CELLS = Text(
-    "no function is added to a notebook or a script in cells, so the copies are not joined automatically",
-    "不向 Notebook 或按单元格组织的脚本中添加函数，因此不自动合并",
-)
 # Between a copy and its statement: it is made for certain, and exactly once.
 _CERTAIN = (
     ast.Call,
@@ -139,7 +135,7 @@ class Packs:
 
     def find(self) -> list[Pack]:
         """Packs in source order, those in hot places only."""
-        if self._values.rivals or self._values.odd_types or hazards.has_cells(self._ctx):
+        if self._values.rivals or self._values.odd_types:
             return []
         by_statement: dict[ast.stmt, list[HostCopy]] = {}
         for node in self._ctx.nodes(ast.Call):
@@ -263,6 +259,7 @@ class Packs:
             saved < 1
             or indent_of(self._ctx, run.first) is None
             or isinstance(owner, ast.ClassDef)
+            or hazards.other_cell(self._ctx, run.first, run.copies[-1].node)
             or hazard(self._ctx, run.first) is not None
         )
         return [] if unclear else [Pack(run.first, tuple(run.copies), saved)]
@@ -276,8 +273,6 @@ class Packs:
 def hazard(ctx: ModuleContext, place: ast.stmt) -> Text | None:
     """What speaks against a pack at `place`, whatever is copied there, or None."""
     owner = ctx.scope(place).node
-    if hazards.has_cells(ctx):
-        return IN_CELLS
     if torch_at_top(ctx) is None:
         return hazards.NO_TORCH_NAME
     if hazards.sees_names(ctx, owner):

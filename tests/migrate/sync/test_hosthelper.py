@@ -1,61 +1,79 @@
-"""The function that NPU205 adds, and other added names: nobody but the added code may see them."""
+"""The function of NPU205 in notebooks: each cell has its own."""
 
 from __future__ import annotations
 
-from npudoctor.migrate.sync.hosthelper import NAME, text_of
-from tests.migrate.sync.equal import migrated
+import ast
+import json
 
-ROLLOUT = """
-def collect(env, agent, obs, n):
-    for step in range(n):
-        value, logp = agent.act(obs)
-        v, p = value.cpu().numpy(), logp.cpu().numpy()
-        obs, reward, done, info = env.step(v)
-    return v, p
+import pytest
+
+from npudoctor.migrate.engine import migrate_source
+from npudoctor.migrate.lang.notebook import LANGUAGE
+from npudoctor.migrate.project import ProjectIndex
+from npudoctor.migrate.settings import Settings
+
+FIRST = 'import torch\nimport torch_npu\ndevice = "npu"\n'
+LOOP = """def {name}(env, obs):
+    for step in range(128):
+        action = torch.tanh(torch.tensor(obs).to(device))
+        value = action.mean(1)
+        a = action.cpu().numpy()
+        v = value.cpu().numpy()
+        obs, r, d, info = env.step((a, v))
 """
 
 
-def test_a_star_import_does_not_hand_the_function_on() -> None:
-    made: dict[str, object] = {}
-    exec(migrated("import torch\n" + ROLLOUT), made)
-    assert NAME in made
-    assert NAME.startswith("_")
+def cells(*texts: str) -> str:
+    return "".join(f"# %%\n{text}" for text in texts)
 
 
-def test_tabs_stay_tabs() -> None:
-    once = migrated(("import torch\n" + ROLLOUT).replace("    ", "\t"))
-    assert text_of(NAME, "torch", tabs=True) in once
-    assert "    " not in once
-    assert migrated(once) == once
+def test_the_function_stands_in_the_cell_that_uses_it() -> None:
+    source = cells(FIRST, "# the rollout\n" + LOOP.format(name="act"), "print(1)\n")
+    result = migrate_source(source, "a.py")
+    _, first, second, third = result.text.split("# %%\n")
+    assert first == FIRST
+    assert third == "print(1)\n"
+    assert second.startswith("def _to_host(")
+    assert "\n\n\n# the rollout\ndef act(" in second
+    assert "action_host, value_host = _to_host(action, value)" in second
+    ast.parse(result.text)
+    assert migrate_source(result.text, "a.py").text == result.text
 
 
-def test_torch_for_type_checkers_is_not_torch() -> None:
-    head = "import typing\nif typing.TYPE_CHECKING:\n    import torch\n"
-    assert migrated(head + ROLLOUT) == head + ROLLOUT
-    both = migrated(head + "import torch as th\n" + ROLLOUT)
-    assert text_of(NAME, "th") in both
+def test_two_cells_have_one_each_and_two_uses_of_a_cell_share_one() -> None:
+    both = LOOP.format(name="act") + "\n\n" + LOOP.format(name="again")
+    result = migrate_source(cells(FIRST, both, LOOP.format(name="other")), "a.py")
+    assert [part.count("def _to_host(") for part in result.text.split("# %%\n")] == [0, 0, 1, 1]
+    assert result.text.count("= _to_host(") == 3
+    assert migrate_source(result.text, "a.py").text == result.text
 
 
-def test_no_read_is_deferred_where_torch_is_for_type_checkers() -> None:
-    source = (
-        "from typing import TYPE_CHECKING\n"
-        "import torch.nn.functional as F\n"
-        "if TYPE_CHECKING:\n    import torch as t\n\n\n"
-        "def update(batches):\n"
-        "    losses = []\n"
-        "    for x in batches:\n"
-        "        losses.append(F.mse_loss(x, x).item())\n"
-        "    return losses\n"
-    )
-    assert "t.stack" not in migrated(source)
+def test_copies_in_two_cells_are_not_joined() -> None:
+    text = cells(FIRST + "x = torch.ones(3).to(device)\n", "a = x.cpu().numpy()\n", "b = x.cpu().numpy()\n")
+    assert not migrate_source(text, "a.py").changed
 
 
-def test_sparse_tensors_take_the_old_way() -> None:
-    import torch
-
-    made: dict[str, object] = {}
-    exec("import torch\n" + text_of(NAME, "torch"), made)
-    sparse, dense = torch.eye(3).to_sparse(), torch.ones(2)
-    one, two = made[NAME](sparse, dense)  # type: ignore[operator]
-    assert torch.equal(one.to_dense(), torch.eye(3))
-    assert torch.equal(two, dense)
+@pytest.mark.parametrize("first", ["%%time\n", "", "import numpy\n"])
+def test_in_a_notebook(first: str) -> None:
+    texts = [FIRST, first + LOOP.format(name="act")]
+    document = {
+        "cells": [
+            {
+                "cell_type": "code",
+                "execution_count": None,
+                "metadata": {},
+                "outputs": [],
+                "source": text.splitlines(keepends=True),
+            }
+            for text in texts
+        ],
+        "metadata": {"kernelspec": {"language": "python", "name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    result = LANGUAGE.migrate(json.dumps(document, indent=1), "a.ipynb", Settings(), ProjectIndex())
+    assert result.changed
+    code = "".join(json.loads(result.text)["cells"][1]["source"])
+    assert code.startswith(first + "def _to_host(")
+    again = LANGUAGE.migrate(result.text, "a.ipynb", Settings(), ProjectIndex())
+    assert again.text == result.text

@@ -74,3 +74,18 @@ def check_only_outermost_steps_count() -> None:
     assert Wrapper(Env()).step(5) == 5
     recorder.fold()
     assert recorder.steps - before == 3
+
+
+def check_steps_and_phases_of_ones_own() -> None:
+    import npudoctor.simulate as simulate
+
+    recorder: Any = live.recorder
+    recorder.fold()
+    before = recorder.steps
+    torch.ones(3, device="npu").add_(1)
+    simulate.step(4)
+    torch.ones(3, device="npu").add_(1)
+    simulate.phase("warm-up")
+    recorder.fold()
+    assert recorder.steps - before == 4
+    assert "warm-up" in recorder.phases
