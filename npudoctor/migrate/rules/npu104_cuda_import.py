@@ -70,6 +70,8 @@ def _plain(node: ast.Import, ctx: ModuleContext) -> Iterator[Change]:
             continue
         start, _ = ctx.span(alias)
         end = start + len(alias.name)
+        if alias.asname is None and ctx.settings.portable:
+            continue  # it binds torch, and is there without CUDA too
         if alias.asname is None:
             others = [b for b in ctx.scope(node).bindings.get("torch", []) if b.node is not node]
             yield change(ctx, node, Edit(start, end, "torch" if not others else "torch_npu"))
