@@ -128,7 +128,7 @@ _CELL_MARK = re.compile(r"# ?(?:<npudoctor cell|%%|In\[)")
 
 
 def before_statement(ctx: ModuleContext, statement: ast.stmt) -> int:
-    """Offset of the line of `statement` (of its decorators), or of the comments right above that speak of it."""
+    """Offset of the line of `statement` or its decorators, or of the comments right above it."""
     line = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
     start, _ = ctx.line_span(line)
     indent = indent_of(ctx, statement)
