@@ -63,7 +63,7 @@ class PolicyGraph(nn.Module):
 
         for weight, bias in self.layers:
             x = self.policy.tanh(torch.addmm(bias, x, weight))
-        out = torch.addmm(weights["pi.b"], x, weights["pi.w"])
+        out = nn.functional.linear(x, weights["pi.w"], weights["pi.b"])
         one = Categorical(out) if self.spec.discrete else Gaussian(out, weights["log_std"], self.squash)
         return one, out[:, 0]
 
