@@ -101,3 +101,8 @@ def test_patterns_are_those_of_gitignore() -> None:
     assert not matches(("*.py", "!keep.py"), "a/keep.py")
     assert matches(("/a/",), "a/b/c.py")
     assert not matches((), "a.py")
+
+
+def test_a_link_that_leads_in_a_circle_has_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert find(tmp_path / "loop") is None
