@@ -28,7 +28,9 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
         return [(literal.start, literal.end, "npu")]
     if not can_pick(ctx):
         return []
-    use = Use.PLACE if portable.guarded(ctx, literal.node) else portable.use_of(ctx, literal.node)
+    use = portable.use_of(ctx, literal.node)
+    if (portable.guarded if use is Use.ASK else portable.chosen)(ctx, literal.node):
+        use = Use.PLACE
     start, end = ctx.span(literal.node)
     text = ctx.source[start:end]
     quote = '"' if '"' in text[: literal.start - start] else "'"
