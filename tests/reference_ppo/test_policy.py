@@ -58,6 +58,8 @@ def test_acting_in_numpy_gives_the_same_numbers() -> None:
             p.theta += torch.linspace(-0.2, 0.2, len(p.theta))  # else biases and log sigma are 0
         expected, _ = policy.act(x, state, policy.weights())
         out, after = host.act(x, state, host.weights())
+        v = host.value(x[:, :5], state)
+    torch.testing.assert_close(v, expected[:, 3], rtol=1e-5, atol=5e-6)
     torch.testing.assert_close(out, expected, rtol=1e-5, atol=5e-6)
     assert after is state
     assert float((out[:, 2] - out[0, 2]).abs().max()) > 0.1
