@@ -111,6 +111,8 @@ def _indexed(ctx: ModuleContext, literal: Literal, text: str, quote: str) -> str
 
 def can_pick(ctx: ModuleContext) -> bool:
     """Whether the picker can live in this module: torch is imported at its top, the names are free."""
+    if ctx.path.endswith(".pyi"):
+        return False  # nothing of a stub runs
     if "picker" not in ctx.memo:
         bound = {name for scope in ctx.names.scopes.values() for name in scope.bindings}
         free = not bound & {TYPE, MODULE}

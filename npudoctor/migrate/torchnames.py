@@ -217,6 +217,9 @@ def _after(ctx: ModuleContext, statement: ast.stmt) -> tuple[ast.stmt, int, str]
     text = _text(ctx, statement, indent)
     if not ctx.source[:next_line].endswith(("\n", "\r")):
         return statement, next_line, newline + text.rstrip("\r\n")
+    following = ctx.source[next_line:]
+    if ctx.settings.portable and following and not following.startswith(("\n", "\r", "# <npudoctor", "# %%")):
+        text += newline  # what follows is set apart from the picker
     return statement, next_line, text
 
 

@@ -303,3 +303,16 @@ def test_what_the_picker_chose_is_told_of_as_in_the_other_style() -> None:
         codes[style] = [(f.code, f.place.line if f.place else 0) for f in left]
     assert codes["portable"] == codes["npu"]
     assert {code for code, _ in codes["npu"]} >= {"NPU212", "NPU214", "NPU131"}
+
+
+def test_a_stub_gets_no_picker_and_no_import() -> None:
+    source = 'import torch\n\ndef f(device: str = "cuda") -> torch.Tensor: ...\n'
+    result = migrate_source(source, "a.pyi", PORTABLE)
+    assert not result.changed
+    assert [f.code for f in result.left].count("NPU102") == 1
+    assert migrate_source(source, "a.pyi").text == source.replace("cuda", "npu")
+
+
+def test_what_follows_is_set_apart_from_the_picker() -> None:
+    text = migrated("import torch\nx = torch.zeros(3).cuda()\n")
+    assert text.endswith("there is none\n\nx = torch.zeros(3).to(accelerator_type)\n")
