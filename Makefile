@@ -64,4 +64,4 @@ broken-npu: .venv-broken/ready
 	touch $@
 
 clean:
-	rm -rf .venv-demo .venv-test .venv-broken $(DEMO) build dist *.egg-info
+	rm -rf .venv-demo .venv-test .venv-broken $(DEMO) build dist site docs/findings *.egg-info

@@ -73,9 +73,20 @@ def recall() -> dict[str, Last]:
         return found
     with contextlib.suppress(OSError):
         for path in sorted(place.glob("*.json")):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                data = json.loads(path.read_text(encoding="utf-8"))
-                if data["schema"] == SCHEMA and isinstance(data["report"], dict):
-                    last = Last(data["command"], data["when"], data["folder"], data["report"])
-                    found[last.command] = last
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+                last = _read(json.loads(path.read_text(encoding="utf-8")))
+                found[last.command] = last
     return found
+
+
+def _read(data: Any) -> Last:
+    """One file's content.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is not what `remember` writes.
+    """
+    command, when, where, report = data["command"], data["when"], data["folder"], data["report"]
+    words = all(isinstance(text, str) for text in (command, when, where))
+    if not (data["schema"] == SCHEMA and words and all(isinstance(form, dict) for form in report.values())):
+        raise ValueError(SCHEMA)
+    return Last(command, when, where, report)

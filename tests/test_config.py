@@ -101,3 +101,12 @@ def test_patterns_are_those_of_gitignore() -> None:
     assert not matches(("*.py", "!keep.py"), "a/keep.py")
     assert matches(("/a/",), "a/b/c.py")
     assert not matches((), "a.py")
+
+
+def test_a_file_beyond_a_megabyte_is_one_sentence(tmp_path: Path) -> None:
+    text = "[tool.npudoctor]\nlang = 'zh'\n#"
+    write(tmp_path, text.ljust(1 << 20, "x"))
+    assert load(tmp_path).lang == "zh"
+    write(tmp_path, text.ljust((1 << 20) + 1, "x"))
+    with pytest.raises(UserError, match="cannot read"):
+        load(tmp_path)

@@ -46,6 +46,9 @@ _VERIFY_ALONE = Text(
     "--verify goes with neither --undo nor --diff", "--verify 不能与 --undo、--diff 同时使用"
 )
 _WORKING = Text("migrating", "迁移中")
+_WORKING_AGAIN = Text(
+    "migrating without the sync rules, to count the syncs before", "不含同步规则再迁移一次，以统计原有同步数"
+)
 _ONE_MODE = Text(
     "--undo, --diff, --check and --output exclude each other",
     "--undo、--diff、--check 与 --output 不能同时使用",
@@ -113,7 +116,7 @@ def COMMAND(
         return _diff(session, outcome, Intent(str(path), False, settings, target, False))
     proof = None
     if verify:
-        device_only = _device_only(tree, config, settings, jobs)
+        device_only = _device_only(session, tree, config, settings, jobs)
         proof = _verify(session, outcome, device_only, verify, verify_timeout)
         if not proof.same:
             check, copy_to = True, None
@@ -165,11 +168,15 @@ def _work(
         return migrate_tree(tree, config, settings, jobs, advance), settings, target
 
 
-def _device_only(tree: Tree, config: Config, settings: Settings, jobs: int | None) -> TreeOutcome:
+def _device_only(
+    session: Session, tree: Tree, config: Config, settings: Settings, jobs: int | None
+) -> TreeOutcome:
     """The same migration without the sync rules: what its run costs is the syncs before."""
     from npudoctor.migrate.tree import migrate_tree
 
-    return migrate_tree(tree, config, replace(settings, ignore=(*settings.ignore, "NPU2")), jobs)
+    without = replace(settings, ignore=(*settings.ignore, "NPU2"))
+    with session.progress(_WORKING_AGAIN, 2 * len(tree.entries)) as advance:
+        return migrate_tree(tree, config, without, jobs, advance)
 
 
 def _verify(

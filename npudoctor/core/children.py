@@ -7,7 +7,11 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from npudoctor.core.interrupt import interrupt_waits
 
 GRACE_S = 3.0
 
@@ -28,6 +32,34 @@ def end_session(child: subprocess.Popen[Any], *, polite: bool = False, grace_s: 
             child.wait(grace_s)
             if number is signal.SIGTERM:
                 time.sleep(0.05)  # what the child started may still be ending by itself
+
+
+def output_of(
+    words: Sequence[str],
+    timeout_s: float,
+    *,
+    folder: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of a program that is given no input.
+
+    Raises:
+        OSError: it cannot be started.
+        subprocess.TimeoutExpired: it did not end in time. It is ended then, with all that it started.
+    """
+    child: subprocess.Popen[str] | None = None
+    try:
+        with interrupt_waits():
+            child = subprocess.Popen(
+                words, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
+            )
+        out, err = child.communicate(timeout=timeout_s)
+        return child.returncode, out, err
+    finally:
+        if child is not None:
+            end_session(child)
+            close_pipes(child)
 
 
 def close_pipes(child: subprocess.Popen[Any]) -> None:

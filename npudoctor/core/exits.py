@@ -1,4 +1,4 @@
-"""Exit codes, as documented in README.md and docs/cli.md."""
+"""Exit codes, as README.md documents them."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from npudoctor.core.children import output_of
 from npudoctor.export.graph import Graph, Value
 from npudoctor.machine.facts import Known, NpuSmi
 
@@ -69,17 +70,29 @@ def soc_of(smi: NpuSmi) -> str | None:
 
 
 def run(words: list[str], path: Path) -> Conversion | None:
-    """Run the command; None where there is no `atc`."""
+    """Run the command; None where there is no `atc`.
+
+    An OM of an earlier conversion is not taken for a new one.
+    """
     if shutil.which(words[0]) is None:
         return None
+    om = path.with_suffix(".om")
+    before = _stamp(om)
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
-        )
+        code, out, err = output_of(words, TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return Conversion(-1, None, (f"no answer within {TIMEOUT_S:.0f} s",))
-    log = [text for text in (done.stdout + "\n" + done.stderr).splitlines() if text.strip()]
-    om = path.with_suffix(".om")
-    return Conversion(
-        done.returncode, om if done.returncode == 0 and om.is_file() else None, tuple(log[-40:])
-    )
+    except OSError as error:  # a file of another architecture, or one that is no program
+        return Conversion(-1, None, (str(error),))
+    log = [text for text in (out + "\n" + err).splitlines() if text.strip()]
+    made = code == 0 and _stamp(om) not in (None, before)
+    return Conversion(code, om if made else None, tuple(log[-40:]))
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells one writing of a file from another; None without a file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

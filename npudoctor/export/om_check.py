@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,7 +54,11 @@ def convert(
 
 def _failed(conversion: atc.Conversion, path: Path) -> Finding:
     log = path.with_suffix(".atc.log")
-    log.write_text("\n".join(conversion.log) + "\n", encoding="utf-8")
+    try:
+        log.write_text("\n".join(conversion.log) + "\n", encoding="utf-8")
+        commands: tuple[str, ...] = (f"npudoctor explain {shlex.quote(str(log))}",)
+    except OSError:  # the disk may be what atc failed of; its last words are told all the same
+        commands = ()
     return Finding(
         "NPU602",
         "atc-failed",
@@ -61,7 +66,7 @@ def _failed(conversion: atc.Conversion, path: Path) -> Finding:
         said.ATC_FAILED,
         said.ATC_CAUSE,
         params={"status": conversion.code, "last": conversion.log[-1] if conversion.log else "-"},
-        fixes=(Fix(said.ATC_FIX, (f"npudoctor explain {log}",)),),
+        fixes=(Fix(said.ATC_FIX, commands),),
     )
 
 

@@ -63,7 +63,7 @@ def migrate_source(
     """Migrate one Python module.
 
     Args:
-        text: the module, decoded, with its own line ends and without a byte order mark.
+        text: the module, decoded, without a byte order mark; line ends as `\\n` (`source` brings them back).
         path: relative to the project, with `/`; goes into findings, never opened.
         settings: style, target version, selection.
         project: facts about the other modules; without them cross-file proofs fail safe.

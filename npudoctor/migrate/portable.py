@@ -103,8 +103,11 @@ def _compared(ctx: ModuleContext, node: ast.expr) -> bool:
         or ctx.called_name(above or node) == "builtins.str"
     ):
         above = ctx.parent(above) if above is not None else None
+    if not isinstance(above, ast.Compare):
+        return False
     # `assert x.device == torch.device("cuda")` says where x was put, and holds for the CPU as well.
-    return isinstance(above, ast.Compare) and not isinstance(ctx.parent(above), ast.Assert)
+    stated = isinstance(ctx.parent(above), ast.Assert) and [type(o) for o in above.ops] == [ast.Eq]
+    return not stated
 
 
 # -- guards ---------------------------------------------------------------------------------
@@ -226,8 +229,10 @@ def module_text(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -
     taken = {"module": True, "probe": not caught(ctx, node), "bare": _has_no_arguments(ctx.parent(node))}
     if form is not None and taken.get(form):
         return f"getattr({torch}, {TYPE})"
-    if form == "skip" and _is_statement(ctx, node, inner):
+    if form == "skip" and _is_statement(ctx, node):
         at = ctx.span(inner)[0]
+        if not _is_alone(ctx, node, at):
+            return f'{TYPE} != "cpu" and {MODULE}'
         indent = ctx.source[ctx.line_span(ctx.position(at)[0])[0] : at]
         deeper = indent + ("\t" if "\t" in indent else "    ")
         return f'if {TYPE} != "cpu":{ctx.newline}{deeper}{MODULE}'
@@ -245,16 +250,18 @@ def _has_no_arguments(call: ast.AST | None) -> bool:
     return isinstance(call, ast.Call) and not call.args and not call.keywords
 
 
-def _is_statement(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -> bool:
-    """Whether the call is a statement on a line of its own."""
+def _is_statement(ctx: ModuleContext, node: ast.Attribute) -> bool:
+    """Whether the call of `node` is a statement."""
     call = ctx.parent(node)
-    statement = ctx.parent(call) if isinstance(call, ast.Call) and call.func is node else None
-    if not isinstance(statement, ast.Expr):
-        return False
-    start, end = ctx.span(statement)
+    return isinstance(call, ast.Call) and call.func is node and isinstance(ctx.parent(call), ast.Expr)
+
+
+def _is_alone(ctx: ModuleContext, node: ast.Attribute, begin: int) -> bool:
+    """Whether the statement of `node` begins at `begin`, on lines of its own."""
+    start, end = ctx.span(ctx.statement(node))
     first, last = ctx.line_span(ctx.position(start)[0])[0], ctx.line_span(ctx.position(end)[0])[1]
     alone = not ctx.source[first:start].strip() and not ctx.source[end:last].lstrip().startswith(";")
-    return alone and start == ctx.span(inner)[0]
+    return alone and start == begin
 
 
 def _makes(ctx: ModuleContext, node: ast.Attribute) -> bool:

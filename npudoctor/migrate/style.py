@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from npudoctor.migrate import portable
 from npudoctor.migrate.literals import Literal
 from npudoctor.migrate.portable import MODULE, TYPE, Use
-from npudoctor.migrate.positions import outermost
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -37,7 +36,7 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
         at, stop = literal.start - start, literal.end - start
         twin = portable.choice(text[:at] + "npu" + text[stop:], text, quote)
         return [(start, end, portable.bracketed(ctx, literal.node, twin))] if "\n" not in text else []
-    around = _around_device(ctx, literal, quote) if use is Use.KEEP else []
+    around = _around(ctx, literal, quote) if use is Use.KEEP else []
     if literal.exact:
         return [(start, end, TYPE), *around]
     if use is Use.KEEP and "\n" not in text and not _is_part(ctx, literal.node):
@@ -48,18 +47,34 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
     return [(start, end, new), *around] if new is not None else []
 
 
-def _around_device(ctx: ModuleContext, literal: Literal, quote: str) -> list[Replacement]:
-    """`torch.device("cuda", i)`: `torch.device("cpu") if accelerator_type == "cpu" else ` before it."""
-    _, above = outermost(ctx, literal.node)
-    call = ctx.parent(above) if isinstance(above, ast.keyword) else above
-    if not isinstance(call, ast.Call) or ctx.called_name(call) != "torch.device":
-        return []
-    if len(call.args) + len(call.keywords) < 2 and not _is_part(ctx, literal.node):
-        return []
-    start, end = ctx.span(call)
-    before = portable.not_on_cpu("", f"{ctx.text(call.func)}({quote}cpu{quote})", quote)
-    opened, closed = portable.bracketed(ctx, call, "|").partition("|")[::2]
-    return [(start, start, opened + before), *([(end, end, closed)] if closed else [])]
+def _around(ctx: ModuleContext, literal: Literal, quote: str) -> list[Replacement]:
+    """`"cpu" if accelerator_type == "cpu" else ` before a text that is built or `torch.device("cuda", i)`."""
+    whole = _built(ctx, literal.node)
+    cpu = f"{quote}cpu{quote}"
+    if whole is literal.node:
+        above = ctx.parent(whole)
+        call = ctx.parent(above) if isinstance(above, ast.keyword) else above
+        if not isinstance(call, ast.Call) or ctx.called_name(call) != "torch.device":
+            return []
+        if len(call.args) + len(call.keywords) < 2:
+            return []
+        whole, cpu = call, f"{ctx.text(call.func)}({cpu})"
+    start, end = ctx.span(whole)
+    opened, _, closed = portable.bracketed(ctx, whole, "|").partition("|")
+    before = (start, start, opened + portable.not_on_cpu("", cpu, quote))
+    return [before, *([(end, end, closed)] if closed else [])]
+
+
+def _built(ctx: ModuleContext, node: ast.expr) -> ast.expr:
+    """`"cuda:%d" % i`, `"cuda:" + str(i)` or `"cuda:{}".format(i)` of its first part."""
+    while True:
+        above = ctx.parent(node)
+        if isinstance(above, ast.BinOp) and above.left is node:
+            node = above
+        elif isinstance(above, ast.Attribute) and isinstance(call := ctx.parent(above), ast.Call):
+            node = call
+        else:
+            return node
 
 
 def _is_part(ctx: ModuleContext, node: ast.AST) -> bool:
@@ -103,7 +118,10 @@ def can_pick(ctx: ModuleContext) -> bool:
 
 def _torch_at_top(ctx: ModuleContext) -> bool:
     """Whether torch is imported by a statement of the module itself, not in a branch or a function."""
-    for statement in ctx.tree.body:
+    body = ctx.tree.body
+    for at, statement in enumerate(body):
+        if goes_on(body, at):
+            continue  # what stands behind it on its line may need the picker already
         if isinstance(statement, ast.Import):
             names = [alias.name for alias in statement.names]
         elif isinstance(statement, ast.ImportFrom) and statement.level == 0:
@@ -113,6 +131,13 @@ def _torch_at_top(ctx: ModuleContext) -> bool:
         if any(name.split(".")[0] == "torch" for name in names):
             return True
     return False
+
+
+def goes_on(block: list[ast.stmt], at: int) -> bool:
+    """Whether the line on which a statement ends holds something that is no import behind it."""
+    line = block[at].end_lineno
+    behind = [s for s in block[at + 1 :] if s.lineno == line]
+    return any(not isinstance(s, (ast.Import, ast.ImportFrom)) for s in behind)
 
 
 def picker_present(ctx: ModuleContext) -> bool:

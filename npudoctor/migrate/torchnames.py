@@ -146,6 +146,8 @@ def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
     siblings = ctx.block(best)
     at = siblings.index(best)
     while at + 1 < len(siblings) and _follows(ctx, siblings[at], siblings[at + 1]):
+        if style.goes_on(siblings, at + 1):
+            break
         at += 1
     return siblings[at]
 
@@ -153,10 +155,11 @@ def _best(ctx: ModuleContext, statements: list[ast.stmt]) -> ast.stmt:
 def _last_import(ctx: ModuleContext, statement: ast.stmt) -> ast.stmt:
     """The last of the imports that follow `statement` without anything between: code goes after it."""
     siblings = ctx.block(statement)
-    at = siblings.index(statement)
+    at = last = siblings.index(statement)
     while at + 1 < len(siblings) and isinstance(siblings[at + 1], (ast.Import, ast.ImportFrom)):
         at += 1
-    return siblings[at]
+        last = last if style.goes_on(siblings, at) else at
+    return siblings[last]
 
 
 def _follows(ctx: ModuleContext, first: ast.stmt, second: ast.stmt) -> bool:
@@ -186,6 +189,9 @@ def _after(ctx: ModuleContext, statement: ast.stmt) -> tuple[ast.stmt, int, str]
     start, end = ctx.span(statement)
     line, _ = ctx.line_span(ctx.position(start)[0])
     indent = ctx.source[line:start]
+    siblings = ctx.block(statement)
+    if style.goes_on(siblings, siblings.index(statement)) and not ctx.settings.portable:
+        return statement, end, f"; {style.IMPORT}"  # what stands behind it may need the NPU already
     if indent.strip():  # `try: import torch`, `import os; import torch`
         first = indent.split(";")[0]
         if ":" in first.split("#")[0] and not isinstance(ctx.parent(statement), ast.Module):

@@ -21,11 +21,6 @@ class Provenance:
     more: tuple[str, ...] = ()
 
     @property
-    def weak(self) -> bool:
-        """Whether the row must be shown as weakly founded."""
-        return self.confidence == "low"
-
-    @property
     def urls(self) -> tuple[str, ...]:
         """Every address of the row, the main one first."""
         return (self.url, *self.more)

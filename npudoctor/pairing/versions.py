@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 __all__ = [
     "BadVersion", "VendorVersion", "base_release", "fits", "is_950_line", "normal_python", "package",
-    "public", "same_line", "same_release", "same_series", "vendor",
+    "public", "same_release", "same_series", "vendor",
 ]
 
 _VENDOR = re.compile(
@@ -165,11 +165,6 @@ def normal_python(text: str) -> str:
     if match is None or len(text) > _LONGEST:
         raise BadVersion("Python", text)
     return f"{match[1]}.{int(match[2] or match[3])}"
-
-
-def same_line(a: str | VendorVersion, b: str | VendorVersion) -> bool:
-    """Whether two vendor versions share major and minor number."""
-    return _vendor(a).line == _vendor(b).line
 
 
 def same_release(a: str | VendorVersion, b: str | VendorVersion) -> bool:

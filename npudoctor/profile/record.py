@@ -7,8 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from npudoctor.core.errors import UserError
-from npudoctor.core.text import Text
+from npudoctor.core.children import output_of
+from npudoctor.core.errors import UserError, reason
+from npudoctor.core.text import Text, filled
+
+IMPORT_S = 300.0  # torch_npu on a cold network disk takes minutes
 
 _NO_TRACE = Text(
     "{script} ended (exit code {code}) before a trace could be recorded",
@@ -30,6 +33,7 @@ _SHORTER = Text(
     "请延长其运行时间，或减小 --warmup（当前 {warmup} 秒）；0 表示从头记录",
 )
 _NO_TORCH = Text("{python} cannot import torch: {reason}", "{python} 无法导入 torch：{reason}")
+_TOO_LONG = Text("no answer within {seconds} s", "{seconds} 秒内没有响应")
 _CHECK = Text("run `npudoctor check` to find out why", "运行 `npudoctor check` 查明原因")
 
 
@@ -55,7 +59,8 @@ def record(
     if not module and not Path(target).is_file():
         raise UserError(_NO_SCRIPT, params={"script": target})
     _require_torch(python)
-    command = [python, "-m", "npudoctor.profile.recorder", "--trace", str(trace)]
+    # by its path: the interpreter of the script may have no npudoctor
+    command = [python, str(Path(__file__).with_name("recorder.py")), "--trace", str(trace)]
     command += ["--warmup", str(warmup_s), "--duration", str(duration_s)]
     command += ["--module"] if module else []
     command += ["--keep-running"] if keep_running else []
@@ -69,10 +74,13 @@ def record(
 
 
 def _require_torch(python: str) -> None:
-    words = [python, "-c", "import torch"]
-    probe = subprocess.run(
-        words, capture_output=True, text=True, errors="replace", check=False, timeout=300
-    )
-    if probe.returncode:
-        reason = (probe.stderr.strip().splitlines() or ["?"])[-1]
-        raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": reason})
+    why: object
+    try:
+        code, _, said = output_of([python, "-c", "import torch"], IMPORT_S)
+        why = (said.strip().splitlines() or ["?"])[-1] if code else None
+    except subprocess.TimeoutExpired:
+        why = filled(_TOO_LONG, {"seconds": f"{IMPORT_S:.0f}"})
+    except OSError as error:
+        why = reason(error)
+    if why is not None:
+        raise UserError(_NO_TORCH, _CHECK, {"python": python, "reason": why})

@@ -1,4 +1,6 @@
-"""Runs inside the profiled process: `python -m npudoctor.profile.recorder OPTIONS -- script.py args`.
+"""Runs inside the profiled process: `python recorder.py OPTIONS script.py args`.
+
+Needs nothing but PyTorch: the interpreter of the script may have no npudoctor.
 
 Records a warm window of the script with torch.profiler (torch_npu.profiler when an NPU is
 there). A timer signal starts and stops the window, so that the script needs no change and
@@ -109,7 +111,7 @@ class Window:
 
 
 def _inside_library(frame: FrameType | None) -> bool:
-    while frame is not None:
+    while frame is not None and frame.f_code.co_filename != __file__:  # below, it is this program's own call
         if "site-packages" in frame.f_code.co_filename or "dist-packages" in frame.f_code.co_filename:
             return True
         frame = frame.f_back
@@ -164,7 +166,7 @@ def _marked(torch: Any, name: str, original: Callable[..., Any], own: str, root:
 
 def main(argv: list[str] | None = None) -> int:
     """Record and return the script's own exit code."""
-    parser = argparse.ArgumentParser(prog="npudoctor.profile.recorder")
+    parser = argparse.ArgumentParser(prog="recorder.py")
     parser.add_argument("--trace", required=True)
     parser.add_argument("--warmup", type=float, required=True)
     parser.add_argument("--duration", type=float, required=True)
@@ -173,6 +175,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("script")
     parser.add_argument("args", nargs=argparse.REMAINDER)
     options = parser.parse_args(argv)
+    if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
+        del sys.path[0]  # the modules beside this file are not for the script
 
     import torch
 
@@ -192,6 +196,8 @@ def main(argv: list[str] | None = None) -> int:
         pass
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        if not isinstance(stop.code, (int, type(None))):
+            print(stop.code, file=sys.stderr)  # as Python does
     finally:
         window.stop()
     return code

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from npudoctor.profile.model import ON_DEVICE, Columns, Kind, Trace
 
 LIMIT = 30000
@@ -60,8 +58,3 @@ def _merge(columns: Columns, limit: int) -> list[tuple[float, float, int, int]]:
     if count:
         boxes.append((open_start, open_end - open_start, name, count))
     return boxes
-
-
-def window(trace: Trace) -> tuple[float, float]:
-    """First start and last end, microseconds."""
-    return float(np.min(trace.columns.start)), float(np.max(trace.columns.end))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.ends import equal_ends
-from npudoctor.core.errors import UserError
 from npudoctor.core.finding import Severity
 from npudoctor.core.text import LANGUAGES, Text, verbatim
+from npudoctor.report import template
 from npudoctor.report.migration import HEATS
 from npudoctor.version import __version__
 
@@ -19,15 +18,9 @@ if TYPE_CHECKING:
     from npudoctor.core.changes import Changes, FileChange, Item
     from npudoctor.core.report import Report
 
-TEMPLATE = Path(__file__).parent.parent / "data" / "templates" / "migration.html.j2"
 CONTEXT = 3
 _MAX_LINE = 2000  # a minified line of megabytes helps nobody
 
-_NO_JINJA = Text("--format html needs the package jinja2", "--format html 需要 jinja2 软件包")
-_NO_JINJA_HINT = Text(
-    "pip install 'npudoctor[report]', or use --format text, json, sarif or github",
-    "请执行 pip install 'npudoctor[report]'，或使用 --format text、json、sarif、github",
-)
 _WORDS = {
     "title": Text("Migration report", "迁移报告"),
     "all": Text("All rules", "全部规则"),
@@ -56,13 +49,8 @@ def page(report: Report, changes: Changes, lang: str) -> str:
     Raises:
         UserError: jinja2 is not installed.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise UserError(_NO_JINJA, _NO_JINJA_HINT) from None
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(
+    return template.fill(
+        "migration.html.j2",
         version=__version__,
         lang=lang,
         languages=LANGUAGES,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npudoctor.core.blocks import Answer, Block, Table, cell_text
-from npudoctor.core.errors import UserError, cannot_write
+from npudoctor.core.errors import cannot_write
 from npudoctor.core.finding import Finding
 from npudoctor.core.text import Text
+from npudoctor.report import template
 from npudoctor.version import __version__
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from npudoctor.session import Session
 
 _COLOURS = ("#2a78a8", "#3d9a5f", "#c98f1c", "#8a4f9e", "#7a7a7a", "#b4453c")
-_NO_JINJA = Text("--report needs the package jinja2", "--report 需要软件包 jinja2")
-_NO_JINJA_HINT = Text(
-    "python -m pip install jinja2, or install npudoctor[report]",
-    "请执行 python -m pip install jinja2（或安装 npudoctor[report]）",
-)
 _WORDS = {
     "cause": Text("cause", "原因"),
     "fix": Text("fix", "修复"),
@@ -39,10 +35,7 @@ def require_writer(path: Path) -> None:
     Raises:
         UserError: jinja2 is not installed, or the folder of `path` does not exist.
     """
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise UserError(_NO_JINJA, _NO_JINJA_HINT) from None
+    template.require()
     if not path.absolute().parent.is_dir():
         raise cannot_write(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
 
@@ -60,13 +53,8 @@ def write(session: Session, report: Report, path: Path) -> None:
 
 def render(report: Report, lang: str) -> str:
     """The page as text."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
+    return template.fill(
+        "report.html.j2",
         lang=lang,
         version=__version__,
         command=report.command,

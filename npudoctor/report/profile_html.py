@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from string import Template
 from typing import Any
 
+from npudoctor.core.phases import said
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
 from npudoctor.report.profile_page import PAGE
@@ -36,16 +37,22 @@ def page(report: Report, lanes: Sequence[dict[str, Any]], lang: str) -> str:
         "findings": "".join(_finding(f, lang) for f in report.findings),
         # "</" inside a script element would end it
         "lanes": json.dumps(list(lanes), ensure_ascii=False).replace("</", "<\\/"),
-        **{name: _table(title.render(lang), rows) for name, title, rows in _tables(analysis)},
+        **{name: _table(title.render(lang), rows) for name, title, rows in _tables(analysis, lang)},
     }
     return Template(PAGE).substitute(values)
 
 
-def _tables(analysis: Any) -> Iterator[tuple[str, Text, list[tuple[str, ...]]]]:
+def _tables(analysis: Any, lang: str) -> Iterator[tuple[str, Text, list[tuple[str, ...]]]]:
     """(place on the page, title, rows)."""
-    yield "phases", _PHASES, [(name, _ms(us)) for name, us in analysis["phases"].items()]
+    yield "phases", _PHASES, [(said(name).render(lang), _ms(us)) for name, us in analysis["phases"].items()]
     yield "gaps", _GAPS, [
-        (g["where"]["line"] or "?", g["where"]["call"], g["cause"], str(g["count"]), _ms(g["total_us"]))
+        (
+            g["where"]["line"] or "?",
+            g["where"]["call"],
+            said(g["cause"]).render(lang),
+            str(g["count"]),
+            _ms(g["total_us"]),
+        )
         for g in analysis["gaps"]
     ]
     yield "ops", _OPS, [(o["name"], str(o["count"]), _ms(o["total_us"])) for o in analysis["by_time"]]

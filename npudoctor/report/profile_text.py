@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from npudoctor.core.phases import said
 from npudoctor.core.text import Text
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def render(analysis: Mapping[str, Any], console: Console, session: Session) -> N
 def _tables(analysis: Mapping[str, Any], session: Session) -> Iterator[_Table]:
     window = analysis["window_us"] or 1.0
     phases = [
-        (name, _ms(us), f"{us / window:.0%}", _ms(analysis["phase_busy"][name]))
+        (session.tr(said(name)), _ms(us), f"{us / window:.0%}", _ms(analysis["phase_busy"][name]))
         for name, us in analysis["phases"].items()
     ]
     yield _PHASES, ("phase", "time", "share", "busy"), phases
@@ -74,7 +75,7 @@ def _gap_tables(analysis: Mapping[str, Any], session: Session) -> Iterator[_Tabl
         (
             _line(g["where"], session),
             g["where"]["call"],
-            g["cause"],
+            session.tr(said(g["cause"])),
             str(g["count"]),
             _ms(g["total_us"]),
             f"{g['longest_us']:.0f} us",

@@ -7,7 +7,7 @@ from shutil import get_terminal_size
 import click
 
 from npudoctor import state
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, escaped
 from npudoctor.journey import STEPS, Step, ended_well, next_step
 from npudoctor.state import Last
 
@@ -33,7 +33,8 @@ def _show_step(step: Step, last: Last | None, lang: str) -> None:
     if last is None:
         verdict = _NOT_YET.render(lang)
     else:
-        verdict = f"{last.report.get(lang, {}).get('verdict', '?')} ({last.when[:16].replace('T', ' ')})"
+        said = last.report.get(lang, {}).get("verdict", "?")
+        verdict = escaped(f"{said} ({last.when[:16].replace('T', ' ')})")
     for part in _broken(verdict, get_terminal_size((0, 0)).columns - _INDENT):
         click.echo(" " * _INDENT + part)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from npudoctor.core.text import LANGUAGES, Text
-from npudoctor.journey import STEPS
+from npudoctor.journey import STEPS, Step
+from npudoctor.report import template
 from npudoctor.state import Last
 from npudoctor.version import __version__
 
@@ -24,19 +24,29 @@ _WORDS = {
         "A result that says simulated was measured on no NPU.", "标有“模拟”的结果并非在 NPU 上测得。"
     ),
 }
+# what a result that an older version kept may lack
+_REPORT: dict[str, Any] = {"verdict": "?", "facts": {}, "findings": [], "not_checked": []}
+_FINDING: dict[str, Any] = {
+    "code": "",
+    "severity": "",
+    "title": "",
+    "place": None,
+    "cause": "",
+    "evidence": [],
+    "fixes": [],
+    "sources": [],
+    "consequences": [],
+}
 
 
 def page(known: Mapping[str, Last], lang: str) -> str:
     """The page as text.
 
     Raises:
-        ImportError: jinja2 is not installed (extra `report`).
+        UserError: jinja2 is not installed.
     """
-    from jinja2 import Environment
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    source = (Path(__file__).parent / "summary.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
+    return template.fill(
+        "summary.html.j2",
         lang=lang,
         version=__version__,
         languages=[(code, name) for code, name in zip(LANGUAGES, ("English", "中文"))],
@@ -45,8 +55,11 @@ def page(known: Mapping[str, Last], lang: str) -> str:
     )
 
 
-def _step(step: Any, last: Last | None, lang: str) -> dict[str, Any]:
+def _step(step: Step, last: Last | None, lang: str) -> dict[str, Any]:
     report = last.report.get(lang) if last is not None else None
+    if report is not None:
+        report = {**_REPORT, **report}
+        report["findings"] = [{**_FINDING, **finding} for finding in report["findings"]]
     return {
         "command": step.command,
         "question": step.question.render(lang),

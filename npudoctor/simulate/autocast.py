@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from npudoctor import tables
+from npudoctor.simulate.aten import mapped
 
 _KEY: Any = getattr(torch._C.DispatchKey, "AutocastPrivateUse1")  # noqa: B009 - missing in the stubs
 _HALF = (torch.float16, torch.bfloat16)
@@ -25,14 +26,6 @@ def install(library: Any, fallback: Any) -> None:
         overload = getattr(getattr(torch.ops.aten, base, None), variant or "default", None)
         if overload is not None:  # another PyTorch may lack one
             library.impl(row["operator"], POLICIES[row["policy"]](overload), "AutocastPrivateUse1")
-
-
-def _map(values: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(values, torch.Tensor):
-        return change(values)
-    if isinstance(values, (tuple, list)):
-        return type(values)(_map(value, change) for value in values)
-    return values
 
 
 def _to(dtype: torch.dtype) -> Callable[[Any], Any]:
@@ -54,7 +47,7 @@ def _lower(overload: Any) -> Callable[..., Any]:
     def kernel(*args: Any, **kw: Any) -> Any:
         change = _to(torch.get_autocast_dtype("npu"))
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
-            return overload(*_map(args, change), **{k: _map(v, change) for k, v in kw.items()})
+            return overload(*mapped(args, change), **{k: mapped(v, change) for k, v in kw.items()})
 
     return kernel
 
@@ -64,7 +57,7 @@ def _single(overload: Any) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kw: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
-            return overload(*_map(args, change), **kw)
+            return overload(*mapped(args, change), **kw)
 
     return kernel
 
@@ -72,12 +65,12 @@ def _single(overload: Any) -> Callable[..., Any]:
 def _widest(overload: Any) -> Callable[..., Any]:
     def kernel(*args: Any, **kw: Any) -> Any:
         seen: list[torch.dtype] = []
-        _map(args, lambda t: seen.append(t.dtype) or t)  # type: ignore[func-returns-value]
+        mapped(args, lambda t: seen.append(t.dtype) or t)  # type: ignore[func-returns-value]
         halves = {dtype for dtype in seen if dtype in _HALF}
         wide = torch.float32 in seen or len(halves) != 1
         change = _to(torch.float32 if wide else halves.pop())
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
-            return overload(*_map(args, change), **kw)
+            return overload(*mapped(args, change), **kw)
 
     return kernel
 

@@ -89,7 +89,7 @@ def _register() -> Any:
 
     torch.utils.rename_privateuse1_backend("npu")
     torch.utils.generate_methods_for_privateuse1_backend()
-    npu = npu_module.build(str(torch.__version__))
+    npu = npu_module.build()
     torch._register_device_module("npu", npu)
     torch._C._acc.register_python_privateuseone_hook(backend_registration._DummyPrivateUse1Hook())
     torch._C._acc.register_python_privateuseone_device_guard(_device_guard())

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from npudoctor.simulate.swap import swap
+
 _CONSTANT = {
     "is_available": True, "is_initialized": True, "is_bf16_supported": True, "get_device_capability": (8, 0),
     "utilization": 0, "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
@@ -62,12 +64,12 @@ def apply(stack: ExitStack, target: str) -> None:
         if name.startswith("_"):
             continue
         if hasattr(module, name) and callable(getattr(module, name)):
-            _swap(stack, torch.cuda, name, getattr(module, name))
-    _swap(stack, torch.nn.Module, "cuda", lambda self, device=None: self.to(target))
-    _swap(stack, torch.Tensor, "cuda", lambda self, device=None, **kw: self.to(target))
+            swap(stack, torch.cuda, name, getattr(module, name))
+    swap(stack, torch.nn.Module, "cuda", lambda self, device=None: self.to(target))
+    swap(stack, torch.Tensor, "cuda", lambda self, device=None, **kw: self.to(target))
     redirect = Redirect(target)
-    _swap(stack, torch.amp.autocast_mode.autocast, "__init__", _autocast(redirect))
-    _swap(stack, torch, "load", _load(redirect))
+    swap(stack, torch.amp.autocast_mode.autocast, "__init__", _autocast(redirect))
+    swap(stack, torch, "load", _load(redirect))
 
 
 def _autocast(redirect: Redirect) -> Any:
@@ -98,9 +100,3 @@ def _host_module() -> types.SimpleNamespace:
     for name in _NOTHING:
         setattr(module, name, lambda *_, **__: None)
     return module
-
-
-def _swap(stack: ExitStack, owner: Any, name: str, new: Any) -> None:
-    before = getattr(owner, name)
-    setattr(owner, name, new)
-    stack.callback(setattr, owner, name, before)

@@ -89,7 +89,6 @@ def _finished(env: Any, seconds: float) -> None:
     if recorder is None:
         return
     copies = getattr(env, "num_envs", 1)
-    recorder.step_seconds += seconds
     recorder.mark("rollout", copies if isinstance(copies, int) else 1, seconds)
 
 

@@ -15,8 +15,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-MODES = ("plain", "cpu", "npu", "cuda-as-npu")
-
 
 def main(arguments: list[str]) -> int:
     """Run, and write what came of it; the exit status is the program's."""

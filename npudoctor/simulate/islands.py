@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from npudoctor.simulate import live
+from npudoctor.simulate.aten import mapped
 from npudoctor.simulate.bridge import CELLS, HOST, device_cell, to_capsule, to_device, to_host
 
 NAMES = (
@@ -57,21 +58,13 @@ def island(overload: Any) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kw: Any) -> Any:
         code = _code_of(args)
-        host = _map(args, lambda t: _host(t, code, name))
-        kw = {key: _map(value, lambda t: _host(t, code, name)) for key, value in kw.items()}
+        host = mapped(args, lambda t: _host(t, code, name))
+        kw = {key: mapped(value, lambda t: _host(t, code, name)) for key, value in kw.items()}
         result = overload(*host, **kw)
         live.launch(name)
-        return _map(result, lambda t: ToDevice.apply(t, code, name))
+        return mapped(result, lambda t: ToDevice.apply(t, code, name))
 
     return kernel
-
-
-def _map(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, (tuple, list)):
-        return type(value)(_map(item, change) for item in value)
-    return value
 
 
 def _code_of(values: Any) -> int:

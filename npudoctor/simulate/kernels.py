@@ -66,7 +66,6 @@ c = capsule(o); CELLS[(CELLS[(id(c) + 16) >> 3] + 8) >> 3] = dev
 return tensor_of(c)"""
 
 
-# Lengths and batch sizes of packed sequences are host tensors on every device.
 _MAY_CONJUGATE = (
     "_fft", "fft", "_linalg", "linalg", "conj", "_conj", "resolve", "triangular", "lu_", "ormqr",
 )
@@ -76,6 +75,7 @@ _TAKES_CONJUGATES = frozenset({
     "linalg_svd", "_linalg_svd", "_conj_physical", "conj_physical", "linalg_solve_triangular",
     "linalg_vecdot",
 })
+# Lengths and batch sizes of packed sequences are host tensors on every device.
 HOST_ARGUMENTS = frozenset({"_pack_padded_sequence", "_pack_padded_sequence_backward"})
 
 

@@ -52,11 +52,6 @@ class Estimate:
         name, most = max(shares.items(), key=lambda item: item[1])
         return "compute" if self.busy > 0.8 * self.total and self.busy > most else name
 
-    @property
-    def per_step(self) -> float | None:
-        """Microseconds per environment step."""
-        return self.total / self.steps if self.steps else None
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data, microseconds rounded to a tenth."""
         names = ("total", "launch", "wait", "copy", "env", "busy")

@@ -38,10 +38,9 @@ def unsimulated(full: str) -> Any:
 class Names(types.ModuleType):
     """A module that knows which further names the real one has."""
 
-    def __init__(self, name: str, real: str, version: str) -> None:
+    def __init__(self, name: str, real: str) -> None:
         super().__init__(name)
         self.__dict__["_real"] = real
-        self.__dict__["_version"] = version
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name in known(self._real):

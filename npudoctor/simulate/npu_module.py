@@ -9,7 +9,7 @@ import torch
 
 from npudoctor.simulate import devices, live, rng, streams
 from npudoctor.simulate.bridge import device_code
-from npudoctor.simulate.names import Names, unsimulated
+from npudoctor.simulate.names import Names
 
 MEBIBYTE = 1 << 20
 
@@ -204,10 +204,10 @@ _SWITCHES = (
 )
 
 
-def _amp(version: str) -> types.ModuleType:
+def _amp() -> types.ModuleType:
     from npudoctor.simulate import amp
 
-    module = Names("torch.npu.amp", "torch_npu.npu.amp", version)
+    module = Names("torch.npu.amp", "torch_npu.npu.amp")
     for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd"):
         setattr(module, name, getattr(amp, name))
     return module
@@ -232,9 +232,9 @@ def _legacy(name: str, dtype: torch.dtype) -> type:
     return type(name, (), {"__new__": new, "dtype": dtype})
 
 
-def build(version: str) -> types.ModuleType:
+def build() -> types.ModuleType:
     """The module object: what is defined here, plus torch_npu's other names as refusals."""
-    module = Names("torch.npu", "torch_npu.npu", version)
+    module = Names("torch.npu", "torch_npu.npu")
     module.__doc__ = "torch.npu of a SIMULATED NPU (npudoctor simulate); nothing here touches hardware."
     given = {
         "device": device, "device_of": device_of, "_is_in_bad_fork": is_in_bad_fork, "_lazy_init": lazy_init,
@@ -259,11 +259,9 @@ def build(version: str) -> types.ModuleType:
     )
     given.update({function.__name__: function for function in own})
     given.update(dict.fromkeys(_SWITCHES, ignored))
-    setattr(module, "amp", _amp(version))  # noqa: B010 - mypy knows no attributes of a module object
+    setattr(module, "amp", _amp())  # noqa: B010 - mypy knows no attributes of a module object
     given.update(_legacy_types())
     for name, value in given.items():
         setattr(module, name, value)
     return module
 
-
-__all__ = ["build", "unsimulated"]

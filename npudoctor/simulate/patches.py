@@ -11,16 +11,17 @@ from typing import Any
 import torch
 
 from npudoctor.simulate import devices, live, pinned, rng
+from npudoctor.simulate.swap import swap
 
 
 def apply(stack: ExitStack) -> None:
     """Put every replacement in place; closing `stack` restores the originals."""
-    _swap(stack, torch.Tensor, "pin_memory", lambda self, device=None: pinned.pin(self))
-    _swap(stack, torch.Tensor, "is_pinned", lambda self, device=None: pinned.is_pinned(self))
-    _swap(stack, torch, "Generator", rng.Generator)
-    _swap(stack, torch.UntypedStorage, "__new__", staticmethod(_storage))
-    _swap(stack, torch.Tensor, "record_stream", _record_stream(torch.Tensor.record_stream))
-    _swap(stack, torch, "compile", _compile)
+    swap(stack, torch.Tensor, "pin_memory", lambda self, device=None: pinned.pin(self))
+    swap(stack, torch.Tensor, "is_pinned", lambda self, device=None: pinned.is_pinned(self))
+    swap(stack, torch, "Generator", rng.Generator)
+    swap(stack, torch.UntypedStorage, "__new__", staticmethod(_storage))
+    swap(stack, torch.Tensor, "record_stream", _record_stream(torch.Tensor.record_stream))
+    swap(stack, torch, "compile", _compile)
     if devices.count > 1:
         _current_device(stack)
     _backward(stack)
@@ -46,7 +47,7 @@ def _compile(model: Any = None, **options: Any) -> Any:
 def _current_device(stack: ExitStack) -> None:
     """`"npu"` without an index means the current device, which PyTorch's C++ cannot ask Python for."""
     for owner, name in ((torch.Tensor, "to"), (torch.Tensor, "npu"), (torch, "tensor"), (torch, "as_tensor")):
-        _swap(stack, owner, name, _indexed(getattr(owner, name), name == "npu"))
+        swap(stack, owner, name, _indexed(getattr(owner, name), name == "npu"))
 
 
 def _indexed(original: Any, always: bool) -> Any:
@@ -77,16 +78,6 @@ def _storage(cls: Any, *args: Any, device: Any = None, **kw: Any) -> Any:
     return torch.empty(size, dtype=torch.uint8, device=device).untyped_storage()
 
 
-def _swap(stack: ExitStack, owner: Any, name: str, new: Any) -> None:
-    own = name in vars(owner)
-    before = getattr(owner, name)
-    setattr(owner, name, new)
-    if own:
-        stack.callback(setattr, owner, name, before)
-    else:
-        stack.callback(delattr, owner, name)
-
-
 def _backward(stack: ExitStack) -> None:
     """Run backward passes on the calling thread.
 
@@ -105,4 +96,4 @@ def _backward(stack: ExitStack) -> None:
         return result
 
     for module in (graph, torch.autograd):
-        _swap(stack, module, "_engine_run_backward", run)
+        swap(stack, module, "_engine_run_backward", run)

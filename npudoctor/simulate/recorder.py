@@ -59,7 +59,6 @@ class Recorder:
         self.phases: dict[str, Counter] = {}
         self.steps = 0
         self.steps_begun = False
-        self.step_seconds = 0.0
         self.notes: Counter = Counter()
         self.pending: Counter = Counter()
         self.limits: Counter = Counter()

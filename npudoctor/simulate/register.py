@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npudoctor.simulate import autocast, collective, islands, kernels, limits, rng
+from npudoctor.simulate.aten import operator
 
 _KEEP: list[Any] = []  # a Library unregisters its kernels when it dies
 _KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -24,9 +25,7 @@ def overloads() -> Iterator[tuple[str, Any, bool]]:
     registered = {key: set(torch._C._dispatch_get_registrations_for_dispatch_key(key)) for key in _KEYS}
     for full in sorted(set().union(*registered.values())):
         if full.startswith("aten::"):
-            base, _, variant = full[6:].partition(".")
-            overload = getattr(getattr(torch.ops.aten, base), variant or "default")
-            yield full[6:], overload, full in registered["CPU"]
+            yield full[6:], operator(full[6:]), full in registered["CPU"]
 
 
 def kernel_for(name: str, overload: Any, on_cpu: bool, current: Callable[[Any], int]) -> Any:
@@ -64,7 +63,7 @@ def install(current: Callable[[Any], int], special: dict[str, Any]) -> int:
             library.impl(name, kernel, "PrivateUse1")
             count += 1
     for name in islands.NAMES:
-        kernel = islands.island(_overload(name))
+        kernel = islands.island(operator(name))
         library.impl(name, kernel, "AutogradPrivateUse1")
         library.impl(name, kernel, "PrivateUse1")
     for key in ("AutogradPrivateUse1", "PrivateUse1"):
@@ -84,8 +83,3 @@ def _compatible(first: Any, second: Any) -> bool:
     Source: https://github.com/Ascend/pytorch (the operator is registered for CPU and NPU alike).
     """
     return {first.device.type, second.device.type} <= {"cpu", "npu"}
-
-
-def _overload(name: str) -> Any:
-    base, _, variant = name.partition(".")
-    return getattr(getattr(torch.ops.aten, base), variant or "default")

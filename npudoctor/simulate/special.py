@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from npudoctor.simulate import devices, kernels, limits, live, pinned
-from npudoctor.simulate.bridge import HOST, device_code, to_device, to_host
+from npudoctor.simulate.aten import operator
+from npudoctor.simulate.bridge import device_code, to_device, to_host
 from npudoctor.simulate.recorder import D2H, H2D
 
 aten = torch.ops.aten
@@ -185,12 +186,12 @@ def table() -> dict[str, Any]:
         "_efficientzerotensor": _efficientzerotensor, "_pack_padded_sequence": _pack_padded_sequence,
     }
     for name in redirected:
-        found[name] = kernels.view(_overload(name))
+        found[name] = kernels.view(operator(name))
     for name, cause in WAITING.items():
-        found[name] = waiting(_overload(name), cause)
+        found[name] = waiting(operator(name), cause)
     for name in ("index.Tensor", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index.Tensor",
                  "_unsafe_index_put"):
-        found[name] = indexing(_overload(name))
+        found[name] = indexing(operator(name))
     return found
 
 
@@ -200,10 +201,3 @@ WAITING = {
     "repeat_interleave.Tensor": "nonzero", "equal": "item", "bincount": "nonzero",
 }
 
-
-def _overload(name: str) -> Any:
-    base, _, variant = name.partition(".")
-    return getattr(getattr(aten, base), variant or "default")
-
-
-__all__ = ["HOST", "table"]

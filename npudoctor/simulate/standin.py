@@ -23,10 +23,10 @@ _SUBMODULES = (
 def build(npu: types.ModuleType) -> dict[str, types.ModuleType]:
     """`torch_npu` and its submodules, by the name to put into sys.modules."""
     version = f"{torch.__version__.split('+')[0]}+simulated"
-    root = _module("torch_npu", version, __version__=version, is_simulated=True, npu=npu)
+    root = _module("torch_npu", __version__=version, is_simulated=True, npu=npu)
     modules = {"torch_npu": root, "torch_npu.npu": npu, "torch.npu": npu}
     for name in _SUBMODULES:
-        module = _module(f"torch_npu.{name}", version)
+        module = _module(f"torch_npu.{name}")
         for shared in ("memory", "random", "streams", "utils"):
             if name == f"npu.{shared}":
                 _share(npu, module)
@@ -39,8 +39,8 @@ def build(npu: types.ModuleType) -> dict[str, types.ModuleType]:
     return modules
 
 
-def _module(name: str, version: str, **attributes: Any) -> types.ModuleType:
-    module = Names(name, name, version)
+def _module(name: str, **attributes: Any) -> types.ModuleType:
+    module = Names(name, name)
     module.__doc__ = DOC
     module.__spec__ = importlib.machinery.ModuleSpec(name, None, origin="npudoctor simulate", is_package=True)
     module.__path__ = []

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text as Line
 
+from npudoctor.core.phases import said
 from npudoctor.core.text import Text
 
 _TITLE = Text("host-device syncs by line (simulated NPU)", "按行统计的主机与设备同步（模拟 NPU）")
@@ -116,6 +117,6 @@ def totals(summary: dict[str, Any], lang: str) -> list[str]:
         }))
     for phase, counts in summary["phases"].items():
         sentences.append(_PHASE.render(lang, {
-            "phase": phase, **{key: counts.get(key, 0) for key in ("syncs", "kernels", "h2d", "d2h")}
+            "phase": said(phase), **{key: counts.get(key, 0) for key in ("syncs", "kernels", "h2d", "d2h")}
         }))
     return sentences

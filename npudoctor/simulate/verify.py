@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npudoctor.core.children import close_pipes, end_session
+from npudoctor.core.children import output_of
 from npudoctor.core.errors import UserError
-from npudoctor.core.interrupt import interrupt_waits
 from npudoctor.core.text import Text
 from npudoctor.simulate.compare import Difference, compare_lines, compare_scalars, compare_weights
 
@@ -174,22 +173,11 @@ def run(mode: str, target: Sequence[str], folder: Path, timeout: float) -> Run:
 
 
 def _child(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str, str]:
-    """Exit status and output of a program in a session of its own: when it goes, its workers go with it."""
-    child: subprocess.Popen[str] | None = None
+    """Exit status and output of the program; TOO_LONG where it did not end in time."""
     try:
-        with interrupt_waits():
-            child = subprocess.Popen(
-                command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
-            )
-        out, err = child.communicate(timeout=timeout)
-        return child.returncode, out, err
+        return output_of(command, timeout, folder=folder, environ=_environment())
     except subprocess.TimeoutExpired:
         return TOO_LONG, "", f"no end after {timeout:.0f} s"
-    finally:
-        if child is not None:
-            end_session(child)
-            close_pipes(child)
 
 
 def _environment() -> dict[str, str]:

@@ -73,6 +73,19 @@ def test_a_crash_is_one_entry_and_the_others_run() -> None:
     assert found.not_checked[0].params["message"] == "broken check"
 
 
+def test_what_does_not_apply_neither_passes_nor_is_left_open() -> None:
+    def never(machine: Machine, tables: object) -> Iterator[Finding]:
+        yield from ()
+
+    units = {
+        "NPU001": Check("NPU001", "a", T, (), never),
+        "NPU002": Check("NPU002", "b", T, (), never, applies=lambda machine: False),
+    }
+    found = diagnose(Machine(), load(), units)
+    assert [unit.code for unit in found.passed] == ["NPU001"]
+    assert (found.findings, found.not_checked) == ((), ())
+
+
 def test_circles_and_unknown_codes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from npudoctor.check import engine
 

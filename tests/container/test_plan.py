@@ -33,6 +33,19 @@ def test_every_device_and_mount_exists_on_the_host() -> None:
     assert "910b" in made.image
 
 
+OPENED_BY = [("0660", 0, ()), ("0666", 1000, ()), ("0660", 1000, (1000,))]
+
+
+@pytest.mark.parametrize(("mode", "gid", "groups"), OPENED_BY)
+def test_a_group_is_added_where_it_opens_the_nodes(mode: str, gid: int, groups: tuple[int, ...]) -> None:
+    """Not root's, which every container has, and not where the nodes are open to all."""
+    data = overlays.machine_data(HOST)
+    for path, entry in data["observations"]["stat"].items():
+        if path.startswith("/dev/"):
+            entry["data"].update(mode=mode, gid=gid)
+    assert plan(overlays.facts(data), load()).groups == groups
+
+
 def test_chosen_chips_keep_the_managing_nodes() -> None:
     made = planned(chips=(1,))
     assert "/dev/davinci1" in made.devices

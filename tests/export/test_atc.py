@@ -11,6 +11,7 @@ from npudoctor.export import atc
 from npudoctor.export.graph import Value
 from npudoctor.machine.facts import Chip, Known, NpuSmi
 from tests.export.test_rules import HEALTHY
+from tests.support.processes import gone
 
 PATH = Path("/models/policy.onnx")
 
@@ -89,3 +90,33 @@ def test_a_conversion_that_fails_keeps_its_words(tmp_path: Path, monkeypatch: py
 def test_no_atc_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert atc.run(["atc"], PATH) is None
+
+
+def test_a_program_of_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "atc").write_bytes(b"\x7fELF of another machine")
+    (tmp_path / "atc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = atc.run(["atc"], tmp_path / "policy.onnx")
+    assert done is not None
+    assert (done.code, done.om) == (-1, None)
+    assert done.log
+
+
+def test_an_older_om_is_not_taken_for_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "policy.om").write_bytes(b"older")
+    fake_atc(tmp_path, "exit 0", monkeypatch)
+    done = atc.run(["atc"], tmp_path / "policy.onnx")
+    assert done is not None
+    assert (done.code, done.om) == (0, None)
+
+
+def test_a_conversion_that_hangs_ends_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atc, "TIMEOUT_S", 0.5)
+    fake_atc(tmp_path, "sleep 300 & echo $! > child; wait", monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    done = atc.run(["atc"], tmp_path / "policy.onnx")
+    assert done is not None
+    assert (done.code, done.om) == (-1, None)
+    assert gone(int((tmp_path / "child").read_text()))

@@ -64,6 +64,23 @@ def test_secret_variables_go_by_name() -> None:
     assert clean["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
 
 
+def test_owners_and_groups_go_but_for_those_that_every_machine_has() -> None:
+    identity = {"uid": 1000, "group_names": ["root", "HwHiAiUser", "1004", "secret-project"]}
+    nodes = {"/dev/davinci0": {"data": {"owner": "zhangsan", "group": "HwHiAiUser", "mode": "0660"}}}
+    others = {"/opt/x": {"data": {"owner": "root", "group": "secret-project"}}}
+    clean = Redactor().data({"identity": identity, "stat": {**nodes, **others}})
+    assert clean["identity"]["group_names"] == ["root", "HwHiAiUser", "1004", "GROUP"]
+    assert clean["identity"]["uid"] == 1000
+    assert clean["stat"]["/dev/davinci0"]["data"] == {"owner": "USER", "group": "HwHiAiUser", "mode": "0660"}
+    assert clean["stat"]["/opt/x"]["data"] == {"owner": "root", "group": "GROUP"}
+
+
+def test_a_variable_that_names_the_account_loses_it_unless_every_machine_has_it() -> None:
+    env = {"USER": "zhangsan", "LOGNAME": "root", "SUDO_USER": "1004"}
+    clean = Redactor().data({"env": {"env": {"data": env}}})["env"]["env"]["data"]
+    assert clean == {"USER": "USER", "LOGNAME": "root", "SUDO_USER": "1004"}
+
+
 def test_variables_of_schedulers_name_no_host_and_no_account() -> None:
     env = {
         "SLURM_JOB_USER": "zhangsan",

@@ -178,3 +178,18 @@ def test_a_bad_list_of_cards_is_reported_as_a_value() -> None:
     assert left.title.render("en", left.params) == (
         'ASCEND_RT_VISIBLE_DEVICES would not understand the value "1,0"'
     )
+
+
+def test_the_import_comes_before_what_stands_behind_torch_s_on_its_line() -> None:
+    result = migrate_source("import torch; n = torch.cuda.device_count()\n", "a.py")
+    assert result.text == "import torch; import torch_npu; n = torch.npu.device_count()\n"
+
+
+def test_a_picker_has_no_place_inside_a_line() -> None:
+    source = "import torch; n = torch.cuda.device_count()\n"
+    assert not migrate_source(source, "a.py", Settings(style="portable")).changed
+    after = migrate_source(
+        "import torch\nimport os; n = torch.cuda.device_count()\n", "a.py", Settings(style="portable")
+    )
+    assert after.text.startswith("import torch\n\ntry:\n")
+    assert after.text.endswith("\nimport os; n = accelerator_module.device_count()\n")

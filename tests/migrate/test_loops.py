@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from npudoctor.migrate.context import ModuleContext
+from npudoctor.migrate.engine import migrate_source
 from npudoctor.migrate.loops import Heat, Loops, hotter
 
 
@@ -146,3 +147,23 @@ for step in range(9):
 )
 def test_methods_of_buffers_are_told_apart(name: str, method: str, call: str, heat: Heat) -> None:
     assert heat_of_mark(BUFFER.format(name=name, method=method, call=call)) is heat
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "losses.append(loss.item())",
+        "total += loss.item()",
+        "a, b, c = loss.item(), kl.item(), clip.item(); print(a, b, c)",
+    ],
+)
+def test_what_runs_now_and_then_has_the_same_words_in_every_rule(body: str) -> None:
+    source = (
+        "import torch\nimport torch_npu\n\n\ndef run(env, device, losses):\n    total = 0.0\n"
+        "    for step in range(128):\n        env.step(1)\n        loss = torch.ones(3).to(device).mean()\n"
+        "        kl, clip = loss * 2, loss * 3\n        if step % 10 == 0:\n"
+        f"            {body}\n    return losses, total\n"
+    )
+    found = [f for f in migrate_source(source, "a.py").findings if f.code.startswith("NPU20")]
+    assert found
+    assert {f.params["heat"] for f in found} == {"epoch"}

@@ -48,6 +48,13 @@ def test_instructions(path: Path) -> None:
             assert all(isinstance(part, str) for part in json.loads(rest))
 
 
+def test_what_was_built_here_is_not_copied_into_an_image() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert {".git", ".venv*", "build", "dist"} <= set(ignored)
+    sent = ("npudoctor", "reference_ppo", "pyproject.toml", "constraints.txt", "README.md", "LICENSE")
+    assert not [name for name in sent if any(Path(name).match(pattern) for pattern in ignored)]
+
+
 def test_the_base_image_is_one_that_the_table_knows() -> None:
     from npudoctor.pairing.install import CANN_IMAGE
     from npudoctor.pairing.table import load

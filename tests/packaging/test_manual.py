@@ -89,6 +89,12 @@ def test_the_options_are_really_looked_at() -> None:
     assert options_of("simulate", " --html h.html --json train.py --steps 5") == ["--html", "--json"]
 
 
+def test_every_benchmark_is_listed() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    scripts = [p for folder in ("benchmarks", "benchmarks/ppo") for p in (ROOT / folder).glob("*.py")]
+    assert [name_of(p) for p in scripts if name_of(p) not in page] == []
+
+
 def test_every_command_has_its_data_flow() -> None:
     table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("| command |")[2]
     flows = set(re.findall(r"`([a-z-]+)[^`]*`", "".join(re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE))))

@@ -91,8 +91,8 @@ def test_driver_minimum_says_whether_it_is_strict() -> None:
 def test_weak_rows_stay_weak() -> None:
     old = load().driver_row("7.0.0")
     assert isinstance(old, Known)
-    assert old.source.weak
-    assert load().pairs[0].provenance.weak  # the newest release: only a readme names its CANN
+    assert old.source.confidence == "low"
+    assert load().pairs[0].provenance.confidence == "low"  # the newest release: only a readme names its CANN
 
 
 def test_images_by_chip_and_python() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,51 @@ def test_reference_ppo_and_its_phases(run_cli, tmp_path: Path, envs: int, verdic
     assert analysis["phases"]["env"] > 0
     assert sum(analysis["phases"].values()) == pytest.approx(analysis["window_us"], rel=1e-6)
     assert json.loads(result.stdout)["extra"]["verdict"] in verdicts
+
+
+SHORT = ("-q", "--warmup", "0", "--duration", "0.1", "--save-trace", "trace.json")
+
+
+def test_an_interpreter_without_npudoctor(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "npudoctor.py").write_text("raise ImportError('not installed here')")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/without exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    # beside the recorder is a module of this name too; the script gets its own
+    (tmp_path / "timeline.py").write_text("MINE = True")
+    (tmp_path / "train.py").write_text(
+        "import torch, timeline\nassert timeline.MINE\nwhile True: torch.zeros(1)\n"
+    )
+    done = run_cli("profile", *SHORT, "--python", python, "train.py", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    assert (tmp_path / "trace.json").is_file()
+
+
+def test_an_interpreter_that_is_none(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "text").write_text("words")
+    for python in ("no-such-python", tmp_path / "text"):
+        done = run_cli("profile", "--python", python, "train.py", cwd=tmp_path)
+        assert (done.returncode, "cannot import torch" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_last_words_of_the_script_are_shown(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import sys\nsys.exit('no data folder')\n")
+    done = run_cli("profile", "train.py", cwd=tmp_path)
+    assert "no data folder" in done.stderr
+
+
+def test_an_installed_recorder_is_not_a_library_call_of_the_script(tmp_path: Path) -> None:
+    from npudoctor.profile import recorder
+
+    installed = tmp_path / "site-packages" / "recorder.py"
+    installed.parent.mkdir()
+    source = Path(recorder.__file__).read_text(encoding="utf-8")
+    installed.write_text(f"{source}\n\ndef call(function): return function()\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("installed_recorder", installed)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.call(lambda: module._inside_library(sys._getframe())) is False

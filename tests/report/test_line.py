@@ -61,3 +61,10 @@ def test_values_stand_under_each_other_in_both_languages(run_cli: RunCli) -> Non
         lines = run_cli("check", "--replay", machine, "--lang", lang).stdout.splitlines()[:8]
         starts = {cell_len(line) - cell_len(line.split(maxsplit=1)[1]) for line in lines}
         assert starts == {13}, lines
+
+
+def test_a_line_that_fits_exactly_is_not_broken() -> None:
+    assert parts("一二三四", 8) == ["一二三四"]
+    assert parts("一二三四五", 8) == ["一二三四", "五"]
+    assert parts("一二三四", 7) == ["一二三", "四"]
+    assert parts("一abc def", 9) == ["一abc def"]

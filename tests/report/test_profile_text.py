@@ -27,7 +27,9 @@ def test_text_in_chinese(run_cli: RunCli) -> None:
     text = run_cli("profile", "--lang", "zh", LEVEL1).stdout
     for words in ("按循环阶段划分的时间", "设备上最长的空隙", "按耗时排列的算子", "主机等待的位置"):
         assert words in text
-    for words in ("operators by", "where the host", "longest gaps"):
+    for words in ("推理", "更新", "其他", "同步"):
+        assert words in text
+    for words in ("operators by", "where the host", "longest gaps", "inference ", "update ", "other "):
         assert words not in text
 
 

@@ -63,3 +63,27 @@ def test_scalars_and_weights() -> None:
     weights = {"w": np.zeros(2, np.float32)}
     assert compare_weights(weights, weights, {"w": np.zeros(2, np.float32)}).differences == ()
     assert "1" in compare_weights(weights, weights, {"w": np.ones(2, np.float32)}).differences[0].migrated
+
+
+def test_scalars_of_other_tags_or_steps_are_not_compared_with_each_other() -> None:
+    first = [("loss", "0.5", 1), ("kl", "0.1", 1)]
+    assert compare_scalars(first, first, first).compared == 2
+    for other in ([("loss", "0.5", 1), ("entropy", "0.1", 1)], [("loss", "0.5", 1), ("kl", "0.1", 2)]):
+        result = compare_scalars(first, first, other)
+        assert (result.compared, [d.name for d in result.differences]) == (0, ["tags and steps"])
+    again = [("loss", "0.5", 1), ("kl", "0.2", 1)]
+    noisy = compare_scalars(first, again, [("loss", "0.5", 1), ("kl", "9", 1)])
+    assert (noisy.compared, noisy.noisy, noisy.differences) == (1, 1, ())
+
+
+def test_weights_count_what_the_original_repeats() -> None:
+    one, two = np.zeros(2, np.float32), np.ones(2, np.float32)
+    first, again = {"w": one, "b": one}, {"w": one, "b": two}
+    noisy = compare_weights(first, again, {"w": one, "b": two * 7})
+    assert (noisy.compared, noisy.noisy, noisy.differences) == (1, 1, ())
+    (difference,) = compare_weights(first, first, {"w": one, "b": np.zeros(3, np.float32)}).differences
+    assert (difference.original, difference.migrated) == ("(2,)", "(3,)")
+    missing = compare_weights(first, first, {"w": one})
+    assert (missing.compared, [d.name for d in missing.differences]) == (0, ["parameters"])
+    (gap,) = compare_weights({"w": one}, {"w": one}, {"w": np.array([0, -2.5], np.float32)}).differences
+    assert "2.5" in gap.migrated

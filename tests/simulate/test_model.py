@@ -63,6 +63,45 @@ def test_environment_time_counts() -> None:
     assert estimate.bound == "env"
 
 
+def test_every_stretch_is_charged_once_and_to_its_line() -> None:
+    """The device works until 120; `line c` waits for that and reads twice, `line d` once more."""
+    other = ("sync", "item", "line d", ())
+    estimate = replay([BIG, KERNEL, KERNEL, SYNC, SYNC, other], ROUND)
+    assert estimate.launch == 3 * ROUND.launch
+    # Device: 10 + 100, then 5 and 5; the host is at 30 and waits until 120, and each read costs its way.
+    extra = ROUND.sync - ROUND.launch - ROUND.kernel  # what a read costs beside a kernel
+    assert estimate.by_line["line c"] == pytest.approx(estimate.wait - estimate.by_line["line d"])
+    assert estimate.by_line["line d"] == pytest.approx(extra)
+    assert estimate.by_line["line c"] == pytest.approx(120 - 30 + 2 * extra)
+    assert estimate.total == pytest.approx(120 + 3 * extra)
+
+
+def test_blocking_copies_are_charged_to_their_line() -> None:
+    estimate = replay([KERNEL, ("h2d", 1_000_000, "line x", True), ("d2h", 0, "line y", True)], ROUND)
+    # 1 MB at 10 GB/s is 100 us, behind the kernel that ends at 15.
+    assert estimate.by_line == {"line a": ROUND.launch, "line x": 15 - 10 + 20 + 100, "line y": 20}
+    assert estimate.copy == estimate.by_line["line x"] + estimate.by_line["line y"]
+    assert estimate.bound == "sync"
+
+
+def test_the_rollout_is_the_time_between_its_marks() -> None:
+    step, update = ("mark", "rollout", 1, 1e-5), ("mark", "update", 0, 0.0)
+    estimate = replay([KERNEL, step, KERNEL, step, KERNEL, KERNEL, update, KERNEL, step], ROUND)
+    assert estimate.rollout == pytest.approx(3 * (10 + 10))
+    assert estimate.as_dict()["per_env_step_us"] == pytest.approx(estimate.total / 3, abs=0.06)
+    assert replay([KERNEL], ROUND).per_step is None
+
+
+def test_a_timeline_is_drawn_without_holes_on_the_host() -> None:
+    drawn: list[tuple] = []
+    events = [KERNEL, SYNC, ("h2d", 1000, "x", True), ("mark", "rollout", 1, 1e-5), KERNEL]
+    estimate = replay(events, ROUND, trace=lambda *stretch: drawn.append(stretch))
+    host = [(begin, end) for track, _, begin, end, _ in drawn if track == "host"]
+    assert all(begin <= end for _, _, begin, end, _ in drawn)
+    assert all(a[1] == pytest.approx(b[0]) for a, b in zip(host, host[1:]))
+    assert max(end for _, _, _, end, _ in drawn) == pytest.approx(estimate.total)
+
+
 def test_shipped_costs_and_files(tmp_path: Path) -> None:
     shipped = costs.default()
     assert shipped.sync > shipped.launch > 0

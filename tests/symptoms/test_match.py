@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npudoctor.symptoms import blocks, match
+from npudoctor.symptoms import blocks, match, rows
 from npudoctor.symptoms.match import Scanner
 from npudoctor.symptoms.rank import Match, ranked
 from npudoctor.symptoms.rows import Rank, all_symptoms
@@ -119,6 +119,47 @@ def test_causes_come_before_codes_and_notes() -> None:
     assert ranks == sorted(ranks)
     assert found[0].symptom.id == "cann-library-missing"
     assert found[-1].symptom.rank is Rank.NOTE
+
+
+ROW = """
+[[symptom]]
+id = "two-signs"
+code = "NPU9998"
+rank = "cause"
+severity = "error"
+match = ["the sign is (?P<what>[a-z]+)"]
+need = ["the sign is"]
+also = [{ match = "and the other", need = ["and the other"] }]
+context = [{ match = "at (?P<place>[a-z]+) street", need = [" street"] }]
+defaults = { place = "nowhere" }
+title = { en = "{what} at {place}", zh = "{place} 的 {what}" }
+cause = { en = "c", zh = "原因" }
+fix = { en = "f", zh = "修复" }
+sources = ["https://example.org"]
+examples = ["the sign is red"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        (["the sign is red"], None),
+        (["and the other"], None),
+        (["at elm street"], None),
+        (["and the other", "at elm street"], None),
+        (["the sign is red", "at elm street"], None),
+        (["the sign is red", "and the other"], "red at nowhere"),
+        (["and the other", "at elm street", "the sign is red"], "red at elm"),
+    ],
+)
+def test_every_sign_of_a_row_has_to_be_there_and_context_alone_says_nothing(
+    lines: list[str], title: str | None, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "own.toml").write_text(ROW, encoding="utf-8")
+    scanner = Scanner(tuple(rows.read(tmp_path / "own.toml")))
+    scanner.scan(io.BytesIO("\n".join(lines).encode()))
+    found = [m.symptom.title.render("en", m.params) for m in ranked(scanner)]
+    assert found == ([] if title is None else [title])
 
 
 def test_gzip_even_when_cut_off() -> None:

@@ -21,14 +21,8 @@ def collect(host: Host, settings: Settings, known: Mapping[str, Any]) -> NpuSmi:
     # A wrong mount leaves a folder of the tool's name; there is nothing to run then.
     program = value(path)
     if program is None:
-        return NpuSmi(
-            path=path,
-            not_a_file=folder,
-            info=_same(path),
-            failure=_same(path),
-            logic_ids=_same(path),
-            board=_same(path),
-        )
+        same: Any = path
+        return NpuSmi(path=path, not_a_file=folder, info=same, failure=same, logic_ids=same, board=same)
     seen = host.run(Command("npu-smi info", (program, "info"), settings.smi_timeout_s))
     info = parse_info(_words(seen)) if seen.ok else None
     if not seen.ok:
@@ -89,10 +83,6 @@ def _find(host: Host, environ: Mapping[str, str]) -> tuple[Leaf[str], str]:
         elif unclear is None and not isinstance(failed(seen), Absent):
             unclear = failed(seen)
     return (unclear or Absent("PATH, /usr/local/bin, /usr/local/sbin")), not_a_file
-
-
-def _same(path: Leaf[str]) -> Any:
-    return path
 
 
 def _words(seen: Observation) -> str:

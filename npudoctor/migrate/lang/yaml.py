@@ -34,7 +34,6 @@ class _Reader:
         self.text = text
         self.levels: list[_Level] = []
         self.block: tuple[int, str, int] | None = None  # indent of its key, key, where it begins
-        self.block_end = 0
 
     def run(self) -> View:
         start = 0
@@ -74,14 +73,12 @@ class _Reader:
             if dashes and self.levels:
                 self._item(line, start, position, indent)
             return
-        self._pop(position)
-        if dashes:
-            self._pop(indent + 1, keep_same=True)
+        self._pop(indent + 1 if dashes else position)
         key = _unquoted(self.text, start + match.start(1), start + match.end(1))
         self.levels.append(_Level(position, key, []))
         self._value(line, start, match.end(), position)
 
-    def _pop(self, indent: int, keep_same: bool = False) -> None:
+    def _pop(self, indent: int) -> None:
         """Leave the levels that do not hold what stands at `indent`."""
         while self.levels and self.levels[-1].indent >= indent:
             level = self.levels.pop()

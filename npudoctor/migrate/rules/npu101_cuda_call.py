@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npudoctor.migrate import portable
 from npudoctor.migrate.api import (
     FOREIGN_ROOTS,
     Change,
@@ -18,10 +19,12 @@ from npudoctor.migrate.api import (
     Text,
     can_pick,
     change,
+    edit,
     is_device_name,
     is_torch_project,
     keyword_of,
     name_of_target,
+    string_of,
 )
 
 _SOURCE = (
@@ -54,9 +57,11 @@ _UNSURE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """A call of the method, or the method itself (`map(torch.Tensor.cuda, xs)`)."""
     if isinstance(node, ast.Attribute):
-        named = node.attr == "cuda" and not ctx.settings.portable
-        if named and ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda"):
-            yield change(ctx, node, _rename(ctx, node))
+        if node.attr == "cuda" and ctx.qualified_name(node) in ("torch.Tensor.cuda", "torch.nn.Module.cuda"):
+            if not ctx.settings.portable:
+                yield change(ctx, node, _rename(ctx, node))
+            elif getattr(ctx.parent(node), "func", None) is not node:  # a call is told of as a call
+                yield change(ctx, node)
         return
     assert isinstance(node, ast.Call)
     func = node.func
@@ -109,13 +114,16 @@ def _portable(ctx: ModuleContext, node: ast.Call, func: ast.Attribute) -> list[E
     given = node.args[0] if node.args else keyword.value if keyword is not None else None
     if not can_pick(ctx) or len(node.args) > 1:
         return []
+    checkpoint = _of_checkpoint(ctx, node, func)
+    if checkpoint is not None:
+        return [edit(ctx, checkpoint, _place(ctx, node, given))]
     name_start = ctx.span(func)[1] - len("cuda")
     if given is None:
         at = ctx.source.index("(", name_start) + 1
         more = ", " if node.keywords else ""
         group = f"cuda{name_start}"
         return [Edit(name_start, name_start + 4, "to", group), Edit(at, at, f"accelerator_type{more}", group)]
-    if is_device_name(name_of_target(given)) or ctx.kind(given) is Kind.DEVICE:
+    if is_device_name(name_of_target(given)) or ctx.kind(given) is Kind.DEVICE or _is_device_text(ctx, given):
         return [Edit(name_start, name_start + 4, "to")]
     if ctx.kind(given) is Kind.NUMBER and '"' not in ctx.text(given):
         group = f"cuda{name_start}"
@@ -124,6 +132,36 @@ def _portable(ctx: ModuleContext, node: ast.Call, func: ast.Attribute) -> list[E
         new = f'f"{{accelerator_type}}:{index}"'
         return [Edit(name_start, name_start + 4, "to", group), Edit(*ctx.span(given), new, group)]
     return []
+
+
+def _is_device_text(ctx: ModuleContext, given: ast.expr) -> bool:
+    """A device string, or what another rule has made of one."""
+    text = string_of(given) or ""
+    return (
+        text.split(":")[0] == "cuda" or portable.TYPE in ctx.text(given) or ctx.text(given)[1:7] == '"cuda:'
+    )
+
+
+def _of_checkpoint(ctx: ModuleContext, node: ast.Call, func: ast.Attribute) -> ast.Lambda | None:
+    """The `lambda storage, loc: storage.cuda(0)` whose body `node` is; a storage takes no `.to(...)`."""
+    above = ctx.parent(node)
+    if not isinstance(above, ast.Lambda) or above.body is not node or not above.args.args:
+        return None
+    keyword = ctx.parent(above)
+    named = isinstance(keyword, ast.keyword) and keyword.arg == "map_location"
+    call = ctx.parent(keyword) if isinstance(keyword, ast.keyword) else keyword
+    loads = call is not None and ctx.called_name(call) in ("torch.load", "torch.jit.load")
+    own = isinstance(func.value, ast.Name) and func.value.id == above.args.args[0].arg
+    return above if own and (named or loads) else None
+
+
+def _place(ctx: ModuleContext, node: ast.Call, given: ast.expr | None) -> str:
+    """The place that such a function moves everything to."""
+    if given is None:
+        return portable.TYPE
+    text, quote = ctx.text(given), portable.quote_for(ctx, node)
+    index = text if text.isdigit() else f"{{{text}}}"
+    return portable.not_on_cpu(f"f{quote}{{{portable.TYPE}}}:{index}{quote}", f"{quote}cpu{quote}", quote)
 
 
 RULE = Rule("NPU101", "cuda-call", _MESSAGE, Safety.SAFE, (".cuda",), (ast.Call, ast.Attribute), run)

@@ -15,6 +15,7 @@ from npudoctor.migrate.api import (
     Safety,
     Severity,
     Text,
+    can_pick,
     change,
     lookup_api,
 )
@@ -30,6 +31,12 @@ _MESSAGE = Message(
         "导入的内容面向 CUDA；没有 CUDA 时不起作用或报错",
     ),
     fix=Text("import the same names from torch_npu.npu", "改为从 torch_npu.npu 导入同名接口"),
+    sources=(_SOURCE,),
+)
+_PICKED = Message(
+    title=_MESSAGE.title,
+    cause=_MESSAGE.cause,
+    fix=Text("name the same things in the module that the picker chose", "改用所选模块中的同名接口"),
     sources=(_SOURCE,),
 )
 _LEFT = Message(
@@ -63,6 +70,8 @@ def _plain(node: ast.Import, ctx: ModuleContext) -> Iterator[Change]:
             continue
         start, _ = ctx.span(alias)
         end = start + len(alias.name)
+        if alias.asname is None and ctx.settings.portable:
+            continue  # it binds torch, and is there without CUDA too
         if alias.asname is None:
             others = [b for b in ctx.scope(node).bindings.get("torch", []) if b.node is not node]
             yield change(ctx, node, Edit(start, end, "torch" if not others else "torch_npu"))
@@ -124,13 +133,41 @@ def _names(node: ast.ImportFrom, ctx: ModuleContext) -> Iterator[Change]:
         else:
             modules.add(module)
             bad += _bad_uses(ctx, node, alias.asname or alias.name)
-    if bad or len(modules) != 1 or ctx.settings.portable:
+    if not bad and ctx.settings.portable:
+        edits = _through_picker(ctx, node)
+        yield change(ctx, node, *edits, message=_PICKED) if edits else _left(ctx, node, sorted(modules))
+        return
+    if bad or len(modules) != 1:
         yield _left(ctx, node, bad or sorted(modules))
         return
     start, end = ctx.span(node)
     match = re.compile(r"from\s+(torch\.cuda[\w.]*)").match(ctx.source, start, end)
     if match is not None:
         yield change(ctx, node, Edit(match.start(1), match.end(1), modules.pop()))
+
+
+def _through_picker(ctx: ModuleContext, node: ast.ImportFrom) -> list[Edit]:
+    """The statement goes, and each use says `accelerator_module.amp.autocast`."""
+    others = [s for s in ctx.tree.body if s is not node and isinstance(s, (ast.Import, ast.ImportFrom))]
+    bound_at_top = [b for found in ctx.names.root.bindings.values() for b in found if b.node in others]
+    torch = any(b.target == "torch" for b in bound_at_top) and not ctx.path.endswith("__init__.py")
+    start, end = ctx.span(node)
+    first, last = ctx.line_span(ctx.position(start)[0])[0], ctx.line_span(ctx.position(end)[0])[1]
+    alone = not (ctx.source[first:start] + ctx.source[end:last]).strip()
+    if not can_pick(ctx) or not torch or not alone or not isinstance(ctx.parent(node), ast.Module):
+        return []
+    group = f"import{start}"
+    edits = [Edit(first, last, "", group)]
+    for alias in node.names:
+        bound = alias.asname or alias.name
+        known = ctx.names.root.bindings.get(bound, [])
+        api = lookup_api(f"{node.module}.{alias.name}")
+        uses = ctx.uses(bound, ctx.names.root)
+        if len(known) != 1 or not uses or api is None or api.if_left == "loud":
+            return []
+        path = f"{node.module}.{alias.name}"[len("torch.cuda") :]
+        edits += [Edit(*ctx.span(use), f"accelerator_module{path}", group) for use in uses]
+    return edits
 
 
 def _new_home(path: str, name: str, ctx: ModuleContext) -> str | None:

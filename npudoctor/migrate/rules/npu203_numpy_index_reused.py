@@ -41,7 +41,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     del node
     analysis = analyse(ctx)
     for upload in analysis.uploads:
-        heat = analysis.loops.of(upload.assign)
+        heat = analysis.loops.paced(upload.assign)
         params: dict[str, Any] = {"name": upload.name, "reads": len(upload.uses), "heat": heat.value}
         params["syncs"] = len(upload.uses) - 1
         params["value"] = ctx.text(upload.assign.value)[:60]

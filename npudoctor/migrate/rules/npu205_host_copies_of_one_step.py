@@ -53,7 +53,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
         first = found.copies[0].node
         edits, helper = _edits(ctx, found)
         if edits:
-            heat = analysis.loops.of(first)
+            heat = analysis.loops.paced(first)
             told = message(_TITLE[heat], _CAUSE, _FIX, heat, SOURCE_COPY)
             values = _listed(ctx.text(c.tensor) for c in found.copies)
             params: dict[str, Any] = {"heat": heat.value, "values": values, "helper": helper}

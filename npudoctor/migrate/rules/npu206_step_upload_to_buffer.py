@@ -44,7 +44,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     for step in analysis.host_buffers:
         if step.refusal is not None:
             continue  # NPU210 tells of the upload
-        heat = analysis.loops.of(step.assign)
+        heat = analysis.loops.paced(step.assign)
         told = message(_TITLE[heat], _CAUSE, _SAFE_FIX if step.same_dtype else _UNSAFE_FIX, heat, SOURCE_COPY)
         yield change(
             ctx,

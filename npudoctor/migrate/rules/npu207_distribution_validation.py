@@ -83,7 +83,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     covered = any(m.places for m in elsewhere) and not any(m.uncovered for m in elsewhere)
     checked = bool(where) or covered or _already_checked(ctx)
     for construction in built:
-        heat = analysis.loops.of(construction.call)
+        heat = analysis.loops.paced(construction.call)
         edits = () if construction.guarded or not checked else _switch_off(ctx, construction)
         yield change(
             ctx,

@@ -56,7 +56,7 @@ def _worth_telling(analysis: Analysis, drain: Drain) -> bool:
 def _change(analysis: Analysis, drain: Drain, words: Words, edits: tuple[Edit, ...]) -> Change:
     title, cause, fix, left, assuming = words
     first = drain.sites[0].read.node
-    heat = analysis.loops.of(first)
+    heat = analysis.loops.paced(first)
     if edits:
         told = message(title[heat], cause, assuming if drain.assumes else fix, heat, SOURCE_SCALAR)
     else:

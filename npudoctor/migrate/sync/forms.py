@@ -128,9 +128,10 @@ _CELL_MARK = re.compile(r"# ?(?:<npudoctor cell|%%|In\[)")
 
 
 def before_statement(ctx: ModuleContext, statement: ast.stmt) -> int:
-    """Offset of the line of `statement`, or of the comments right above it that speak of it."""
-    start, _ = ctx.line_span(statement.lineno)
-    indent, line = indent_of(ctx, statement), statement.lineno
+    """Offset of the line of `statement` or its decorators, or of the comments right above it."""
+    line = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+    start, _ = ctx.line_span(line)
+    indent = indent_of(ctx, statement)
     while line > 1 and indent is not None:
         above, end = ctx.line_span(line - 1)
         text = ctx.source[above:end]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from npudoctor.migrate.api import Edit
 from npudoctor.migrate.names import FUNCTIONS
 from npudoctor.migrate.sync import hazards
-from npudoctor.migrate.sync.forms import indent_of
+from npudoctor.migrate.sync.forms import before_statement, indent_of
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -108,21 +108,8 @@ def _in_cell(ctx: ModuleContext, first: ast.stmt, text: str) -> Edit | None:
     place = next((s for s in inside if hasattr(s, "body")), None)
     if place is None or ctx.span(place)[0] > ctx.span(first)[0]:
         return None
-    line = min([place.lineno, *(d.lineno for d in getattr(place, "decorator_list", []))])
-    at, _ = ctx.line_span(line)
-    while (
-        line > 1 and at > start and _is_comment(ctx, line - 1)
-    ):  # what is said of the statement stays with it
-        line -= 1
-        at, _ = ctx.line_span(line)
+    at = before_statement(ctx, place)
     return Edit(at, at, text + "\n\n")
-
-
-def _is_comment(ctx: ModuleContext, line: int) -> bool:
-    """Whether a line is a comment of the author: no mark of a cell, and no magic of a notebook."""
-    start, end = ctx.line_span(line)
-    text = ctx.source[start:end]
-    return text.startswith("#") and "npudoctor" not in text and not text.startswith(("# %%", "#%%"))
 
 
 def _imports_torch(statement: ast.stmt) -> bool:

@@ -31,6 +31,12 @@ def test_driver() -> None:
     assert old.version == "23.0.3", "drivers before 24.1 have no package_version"
 
 
+@pytest.mark.parametrize("text", ["", "ascendhal_version=7\n", "Version=\npackage_version=\n", "Version"])
+def test_a_file_without_a_version_names_none(text: str) -> None:
+    for read in (parse.driver_info, parse.firmware_info, parse.cann_install_info, parse.version_cfg):
+        assert read(text) is None
+
+
 @pytest.mark.parametrize(
     ("version", "inside"),
     [
