@@ -40,9 +40,14 @@ def other_side_of(ctx: ModuleContext, node: ast.expr) -> ast.expr | None:
     return None
 
 
-def lists_both(holder: ast.AST | None) -> bool:
-    """Whether `holder` is `("cuda", "npu")`, or a dict with such keys: either device will do."""
-    parts = holder.keys if isinstance(holder, ast.Dict) else getattr(holder, "elts", [])
+def lists_both(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether `node` stands in `("cuda", "npu")`, `case "cuda" | "npu"` or a dict with such keys."""
+    holder = ctx.parent(node)
+    if type(holder).__name__ == "MatchValue" and holder is not None:
+        alternatives = getattr(ctx.parent(holder), "patterns", ())
+        parts = [getattr(pattern, "value", None) for pattern in alternatives]
+    else:
+        parts = holder.keys if isinstance(holder, ast.Dict) else getattr(holder, "elts", [])
     return {"cuda", "npu"} <= {(string_of(part) or "").split(":")[0] for part in parts}
 
 

@@ -111,12 +111,12 @@ class _Evidence:
     def _subjects(self, words: Iterable[ast.expr]) -> set[tuple[ast.AST, str]]:
         ctx = self._ctx
         if ctx.settings.portable:  # `in ("cuda", "npu")` is what portable style itself writes
-            words = [w for w in words if not lists_both(ctx.parent(w))]
+            words = [w for w in words if not lists_both(ctx, w)]
         sides = ((word, other_side_of(ctx, word)) for word in words)
         return {(_unit(ctx, word), ctx.text(side)) for word, side in sides if side is not None}
 
     def _listed(self) -> bool:
-        return any(lists_both(self._ctx.parent(word)) for word in self._npu_words)
+        return any(lists_both(self._ctx, word) for word in self._npu_words)
 
 
 def _questions(ctx: ModuleContext, device: str) -> Iterator[ast.Attribute]:

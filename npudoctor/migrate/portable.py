@@ -113,20 +113,26 @@ def _compared(ctx: ModuleContext, node: ast.expr) -> bool:
 # -- guards ---------------------------------------------------------------------------------
 
 
-def guarded(ctx: ModuleContext, node: ast.AST) -> bool:
-    """Whether `node` runs only where a device was found: in the branch of such a test."""
+def chosen(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether `node` runs only where the program chose a device rather than "cpu", whatever it asked."""
     child: ast.AST = node
     for above in ctx.ancestors(node):
         if isinstance(above, ast.IfExp) and child is not above.test:
             other = above.orelse if child is above.body else above.body
-            if _OTHERWISE_CPU.search(ctx.text(other)) or _asks(ctx, above.test, child is above.orelse):
+            if _OTHERWISE_CPU.search(ctx.text(other)):
                 return True
-        if (
-            isinstance(above, ast.If)
-            and child is not above.test
-            and _asks(ctx, above.test, child in above.orelse)
-        ):
-            return True
+        child = above
+    return guarded(ctx, node)
+
+
+def guarded(ctx: ModuleContext, node: ast.AST) -> bool:
+    """Whether `node` runs only where a device was found: in the branch of such a test."""
+    child: ast.AST = node
+    for above in ctx.ancestors(node):
+        if isinstance(above, (ast.If, ast.IfExp)) and child is not above.test:
+            otherwise = child in above.orelse if isinstance(above, ast.If) else child is above.orelse
+            if _asks(ctx, above.test, otherwise):
+                return True
         child = above
     return False
 
@@ -180,8 +186,8 @@ def caught(ctx: ModuleContext, node: ast.AST) -> bool:
 def on_cpu() -> Mapping[str, str]:
     """Name under torch.cuda that raises without CUDA -> what is done with it on a CPU.
 
-    `module`: torch.cpu has it; `bare`: without arguments; `probe`: unless the error is the answer;
-    `skip`: it has nothing to do there.
+    `module`: torch.cpu has it; `bare`: without arguments; `skip`: it has nothing to do there;
+    `probe`, `start`: as `module` and `skip`, unless an error that is caught is the answer to a question.
     """
     return {row["name"]: row["form"] for row in tables.load("torch_cpu_names").rows}
 
@@ -229,7 +235,8 @@ def module_text(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -
     taken = {"module": True, "probe": not caught(ctx, node), "bare": _has_no_arguments(ctx.parent(node))}
     if form is not None and taken.get(form):
         return f"getattr({torch}, {TYPE})"
-    if form == "skip" and _is_statement(ctx, node):
+    skipped = form == "skip" or (form == "start" and not caught(ctx, node))
+    if skipped and _is_statement(ctx, node):
         at = ctx.span(inner)[0]
         if not _is_alone(ctx, node, at):
             return f'{TYPE} != "cpu" and {MODULE}'
@@ -243,7 +250,7 @@ def module_text(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -
 
 def needs_card(ctx: ModuleContext, node: ast.Attribute, inner: ast.Attribute) -> bool:
     """Whether a call that raises without CUDA goes on doing so, and nothing stands before it."""
-    return module_text(ctx, node, inner) == MODULE and not guarded(ctx, node) and not caught(ctx, node)
+    return module_text(ctx, node, inner) == MODULE and not chosen(ctx, node) and not caught(ctx, node)
 
 
 def _has_no_arguments(call: ast.AST | None) -> bool:

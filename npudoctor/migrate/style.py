@@ -28,7 +28,9 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
         return [(literal.start, literal.end, "npu")]
     if not can_pick(ctx):
         return []
-    use = Use.PLACE if portable.guarded(ctx, literal.node) else portable.use_of(ctx, literal.node)
+    use = portable.use_of(ctx, literal.node)
+    if (portable.guarded if use is Use.ASK else portable.chosen)(ctx, literal.node):
+        use = Use.PLACE
     start, end = ctx.span(literal.node)
     text = ctx.source[start:end]
     quote = '"' if '"' in text[: literal.start - start] else "'"
@@ -42,7 +44,7 @@ def device_literal(ctx: ModuleContext, literal: Literal) -> list[Replacement]:
     if use is Use.KEEP and "\n" not in text and not _is_part(ctx, literal.node):
         return _kept(ctx, literal, text, quote)
     if literal.fstring:
-        return [(literal.start, literal.end, "{" + TYPE + "}")]
+        return [(start, literal.end, _opened(text[: literal.start - start]))]
     new = _indexed(ctx, literal, text, quote)
     return [(start, end, new), *around] if new is not None else []
 
@@ -82,11 +84,16 @@ def _is_part(ctx: ModuleContext, node: ast.AST) -> bool:
     return isinstance(ctx.parent(node), (ast.BinOp, ast.Attribute, ast.FormattedValue, ast.JoinedStr))
 
 
+def _opened(opening: str) -> str:
+    """The start of an f-string with the type in it; the first of joined strings may be a plain one."""
+    return ("" if "f" in opening.lower() else "f") + opening + "{" + TYPE + "}"
+
+
 def _kept(ctx: ModuleContext, literal: Literal, text: str, quote: str) -> list[Replacement]:
     """`"cpu" if accelerator_type == "cpu" else f"{accelerator_type}:0"`."""
     start, end = ctx.span(literal.node)
     if literal.fstring:
-        new: str | None = text[: literal.start - start] + "{" + TYPE + "}" + text[literal.end - start :]
+        new: str | None = _opened(text[: literal.start - start]) + text[literal.end - start :]
     else:
         new = _indexed(ctx, literal, text, quote)
     if new is None:
@@ -109,6 +116,8 @@ def _indexed(ctx: ModuleContext, literal: Literal, text: str, quote: str) -> str
 
 def can_pick(ctx: ModuleContext) -> bool:
     """Whether the picker can live in this module: torch is imported at its top, the names are free."""
+    if ctx.path.endswith(".pyi"):
+        return False  # nothing of a stub runs
     if "picker" not in ctx.memo:
         bound = {name for scope in ctx.names.scopes.values() for name in scope.bindings}
         free = not bound & {TYPE, MODULE}

@@ -68,6 +68,21 @@ def resolved_api(ctx: ModuleContext, node: ast.Attribute) -> str | None:
     return path if path is not None and path.startswith("torch.cuda.") else None
 
 
+def torch_path(ctx: ModuleContext, node: ast.AST) -> str | None:
+    """Dotted path of what `node` names; what the picker chose counts as `torch.npu`."""
+    path = ctx.qualified_name(node)
+    if path is not None or not isinstance(node, ast.Attribute) or not style.picker_present(ctx):
+        return path
+    names = [node.attr]
+    base = node.value
+    while isinstance(base, ast.Attribute):
+        names.append(base.attr)
+        base = base.value
+    by_type = ctx.called_name(base) == "builtins.getattr" and style.TYPE in ctx.text(base)
+    picked = by_type or (isinstance(base, ast.Name) and base.id == style.MODULE)
+    return ".".join(["torch.npu", *reversed(names)]) if picked else None
+
+
 def module_node(ctx: ModuleContext, node: ast.AST) -> ast.Attribute | None:
     """The `torch.cuda` inside a chain, when it is spelled out there and not behind an alias."""
     while isinstance(node, ast.Attribute):
@@ -202,6 +217,9 @@ def _after(ctx: ModuleContext, statement: ast.stmt) -> tuple[ast.stmt, int, str]
     text = _text(ctx, statement, indent)
     if not ctx.source[:next_line].endswith(("\n", "\r")):
         return statement, next_line, newline + text.rstrip("\r\n")
+    following = ctx.source[next_line:]
+    if ctx.settings.portable and following and not following.startswith(("\n", "\r", "# <npudoctor", "# %%")):
+        text += newline  # what follows is set apart from the picker
     return statement, next_line, text
 
 

@@ -288,3 +288,31 @@ def test_a_relative_import_of_that_name_is_not_torch() -> None:
         "from .torch import helper\nimport torch\n\nx = torch.zeros(3).cuda()\n", "a.py", PORTABLE
     )
     assert both.text.endswith("x = torch.zeros(3).to(accelerator_type)\n")
+
+
+def test_what_the_picker_chose_is_told_of_as_in_the_other_style() -> None:
+    source = (
+        "import torch\n\n\ndef run(env, net, device):\n    scaler = torch.cuda.amp.GradScaler()\n"
+        "    for step in range(128):\n        env.step(1)\n        torch.cuda.synchronize()\n"
+        "        torch.cuda.empty_cache()\n    for batch in range(4):\n        net(batch).backward()\n"
+        "        scaler.step(net)\n    return torch.cuda.get_device_properties(0).major\n"
+    )
+    codes = {}
+    for style in ("npu", "portable"):
+        left = migrate_source(source, "a.py", Settings(style=style)).left
+        codes[style] = [(f.code, f.place.line if f.place else 0) for f in left]
+    assert codes["portable"] == codes["npu"]
+    assert {code for code, _ in codes["npu"]} >= {"NPU212", "NPU214", "NPU131"}
+
+
+def test_a_stub_gets_no_picker_and_no_import() -> None:
+    source = 'import torch\n\ndef f(device: str = "cuda") -> torch.Tensor: ...\n'
+    result = migrate_source(source, "a.pyi", PORTABLE)
+    assert not result.changed
+    assert [f.code for f in result.left].count("NPU102") == 1
+    assert migrate_source(source, "a.pyi").text == source.replace("cuda", "npu")
+
+
+def test_what_follows_is_set_apart_from_the_picker() -> None:
+    text = migrated("import torch\nx = torch.zeros(3).cuda()\n")
+    assert text.endswith("there is none\n\nx = torch.zeros(3).to(accelerator_type)\n")

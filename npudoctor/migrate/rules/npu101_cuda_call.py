@@ -70,7 +70,8 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     kind = ctx.kind(func.value)
     if kind not in (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN) or _is_other_library(ctx, func):
         return
-    owner = _own_method(ctx) if kind is Kind.UNKNOWN else None
+    unsure = kind is Kind.UNKNOWN or (kind is Kind.MODULE and not _is_torch_s(ctx, func.value))
+    owner = _own_method(ctx) if unsure else None
     if owner is not None or not ctx.imports_torch:
         yield change(ctx, node, message=_UNSURE, owner=owner or ctx.path)
     elif ctx.settings.portable:
@@ -95,6 +96,18 @@ def _is_other_library(ctx: ModuleContext, func: ast.Attribute) -> bool:
     if not isinstance(func.value, ast.Name):
         return False
     return any(isinstance(b.node, ast.Import) for b in ctx.bindings(func.value))
+
+
+def _is_torch_s(ctx: ModuleContext, node: ast.expr) -> bool:
+    """Whether a module is made by a class of torch itself, which has no `cuda` of its own."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if (ctx.called_name(node) or "").startswith("torch."):
+            return True
+        node = node.func.value
+    if not isinstance(node, ast.Name):
+        return False
+    made = [b.value for b in ctx.bindings(node)]
+    return bool(made) and all(isinstance(v, ast.Call) and _is_torch_s(ctx, v) for v in made)
 
 
 def _own_method(ctx: ModuleContext) -> str | None:

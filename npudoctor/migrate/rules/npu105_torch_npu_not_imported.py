@@ -38,6 +38,8 @@ _MESSAGE = Message(
 def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
     """Insert the import after torch's own."""
     assert isinstance(node, ast.Module)
+    if ctx.path.endswith(".pyi"):
+        return  # nothing of a stub runs
     # Only where this run put the NPU in: a module that was written for NPUs knows what it does.
     if ctx.original is ctx or not ctx.imports_torch or imports_npu(ctx) or not uses_npu(ctx):
         return
@@ -50,7 +52,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
 def follows(ctx: ModuleContext, chosen: Sequence[tuple[str, Change]]) -> Iterator[Change]:
     """The import in the same round as the change that makes the module need it."""
     codes = {code for code, made in chosen if any("npu" in e.text for e in made.edits)}
-    if ctx.settings.portable or _MOVES_IMPORTS in codes or not codes & _NEED_IT:
+    if ctx.settings.portable or ctx.path.endswith(".pyi") or _MOVES_IMPORTS in codes or not codes & _NEED_IT:
         return
     if ctx.imports_torch and not imports_npu(ctx):
         place = top_import_place(ctx)

@@ -22,6 +22,7 @@ from npudoctor.migrate.api import (
     is_device,
     is_fed,
     is_torch_project,
+    lists_both,
     literals,
     other_side,
     role_of,
@@ -67,18 +68,10 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
             continue
         name = carrier(ctx, side)
         if is_device(ctx, side) or (name is not None and is_fed(ctx, name)):
-            if not (ctx.settings.portable and _knows_npu(ctx, literal)):
+            if not (ctx.settings.portable and lists_both(ctx, literal.node)):
                 yield change(ctx, literal.node, *_edit(ctx, literal))
         elif name is not None:
             yield change(ctx, literal.node, message=_UNFED)
-
-
-def _knows_npu(ctx: ModuleContext, literal: Literal) -> bool:
-    """Whether the collection already lists an NPU beside it."""
-    above = ctx.parent(literal.node)
-    if not isinstance(above, (ast.Tuple, ast.List, ast.Set)):
-        return False
-    return any(isinstance(e, ast.Constant) and str(e.value).startswith("npu") for e in above.elts)
 
 
 def _edit(ctx: ModuleContext, literal: Literal) -> list[Edit]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npudoctor.migrate.api import Change, Message, ModuleContext, Rule, Safety, Severity, Text, change
+from npudoctor.migrate.api import (
+    Change,
+    Message,
+    ModuleContext,
+    Rule,
+    Safety,
+    Severity,
+    Text,
+    change,
+    torch_path,
+)
 
 _MESSAGE = Message(
     title=Text("`.{field}` is not filled on an NPU", "`.{field}` 在 NPU 上没有值"),
@@ -48,11 +58,11 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
 
 def _is_properties(ctx: ModuleContext, value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
-        return ctx.called_name(value) in _PATHS
+        return torch_path(ctx, value.func) in _PATHS
     if not isinstance(value, ast.Name):
         return False
     given = [b.value for b in ctx.bindings(value)]
-    return bool(given) and all(isinstance(v, ast.Call) and ctx.called_name(v) in _PATHS for v in given)
+    return bool(given) and all(isinstance(v, ast.Call) and torch_path(ctx, v.func) in _PATHS for v in given)
 
 
 RULE = Rule(

@@ -108,7 +108,7 @@ def run(node: ast.AST, ctx: ModuleContext) -> Iterator[Change]:
 
 
 def _left_over(ctx: ModuleContext, literal: Literal) -> bool:
-    if lists_both(ctx.parent(literal.node)):
+    if lists_both(ctx, literal.node):
         return False
     role = role_of(ctx, literal.node)
     if role is Role.UNKNOWN:

@@ -11,6 +11,7 @@ from npudoctor.migrate.kinds import Kind
 from npudoctor.migrate.loops import Heat, Loops
 from npudoctor.migrate.sync.own import is_ours
 from npudoctor.migrate.sync.values import Values
+from npudoctor.migrate.torchnames import torch_path
 
 if TYPE_CHECKING:
     from npudoctor.migrate.context import ModuleContext
@@ -65,7 +66,7 @@ class Hidden:
 
     def _candidates(self) -> Iterator[tuple[ast.expr, str]]:
         for call in self._ctx.nodes(ast.Call):
-            path = self._ctx.called_name(call) or ""
+            path = torch_path(self._ctx, call.func) or ""
             if path in _SYNCHRONIZE:
                 yield call, SYNCHRONIZE
             elif self._is_upload(call, path):
@@ -131,11 +132,9 @@ class Hidden:
         """Whether `node` is a variable made by `GradScaler(...)`."""
         if not isinstance(node, ast.Name) or self._ctx.kind(node) not in (Kind.UNKNOWN, Kind.OTHER):
             return False
-        bound = self._ctx.bindings(node)
-        return bool(bound) and all(
-            isinstance(b.value, ast.Call) and (self._ctx.called_name(b.value) or "").endswith("GradScaler")
-            for b in bound
-        )
+        made = [b.value for b in self._ctx.bindings(node)]
+        paths = [torch_path(self._ctx, v.func) or "" if isinstance(v, ast.Call) else "" for v in made]
+        return bool(paths) and all(path.endswith("GradScaler") for path in paths)
 
 
 def _is_cpu(node: ast.expr) -> bool:
