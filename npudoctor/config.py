@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,7 @@ def find(start: Path) -> Path | None:
 
     Without a repository only the folder of `start` itself is looked at.
     """
-    folder = Path(start).resolve()
+    folder = Path(os.path.realpath(start))  # unlike `resolve`, it takes links that lead in a circle
     if not folder.is_dir():
         folder = folder.parent
     climb = [folder, *folder.parents]

@@ -103,6 +103,11 @@ def test_patterns_are_those_of_gitignore() -> None:
     assert not matches((), "a.py")
 
 
+def test_a_link_that_leads_in_a_circle_has_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert find(tmp_path / "loop") is None
+
+
 def test_a_file_beyond_a_megabyte_is_one_sentence(tmp_path: Path) -> None:
     text = "[tool.npudoctor]\nlang = 'zh'\n#"
     write(tmp_path, text.ljust(1 << 20, "x"))

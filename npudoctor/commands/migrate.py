@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ _WORKING = Text("migrating", "迁移中")
 _WORKING_AGAIN = Text(
     "migrating without the sync rules, to count the syncs before", "不含同步规则再迁移一次，以统计原有同步数"
 )
+_POSIX = Text("npudoctor migrate needs Linux or macOS", "npudoctor migrate 需要 Linux 或 macOS")
 _ONE_MODE = Text(
     "--undo, --diff, --check and --output exclude each other",
     "--undo、--diff、--check 与 --output 不能同时使用",
@@ -96,6 +97,8 @@ def COMMAND(
     verify_timeout: float, **chosen: Any,
 ) -> Exit:
     """Parse, choose the mode, run."""
+    if os.name != "posix":  # the backup relies on POSIX renames and locks
+        raise UserError(_POSIX)
     if sum((diff, check, copy_to is not None, undo)) > 1:
         raise UserError(_ONE_MODE)
     if diff and (session.format != "text" or sarif):
@@ -247,7 +250,3 @@ def _undo(session: Session, path: Path) -> Exit:
     report = undo.report(path)
     emit(session, report)
     return report.exit_code()
-
-
-if sys.platform == "win32":  # the backup relies on POSIX renames and locks
-    raise UserError(Text("npudoctor migrate needs Linux or macOS", "npudoctor migrate 需要 Linux 或 macOS"))

@@ -23,6 +23,7 @@ _STACK_KEYS = ("Call stack", "call_stack", "stack", "source", "line")
 _SIZE_KEYS = ("bytes", "size(B)", "Size(B)")
 _CHUNK = 1 << 20
 _HEAD = b'"process_name"'
+_DEEP = 4000  # brackets left open in one chunk; an event of a trace has three
 _EVENT_BYTES = 4096  # more than one metadata event takes
 _CUT = re.compile(r"premature EOF|[Ii]ncomplete")
 
@@ -190,7 +191,24 @@ def _events(stream: IO[bytes]) -> Iterator[Any]:
     if head not in (b"[", b"{"):
         raise ValueError("it starts neither with [ nor with {")
     prefix = "item" if head == b"[" else "traceEvents.item"
-    return iter(ijson.items(stream, prefix, use_float=True, buf_size=_CHUNK))
+    return iter(ijson.items(_Shallow(stream), prefix, use_float=True, buf_size=_CHUNK))
+
+
+class _Shallow:
+    """Refuses what is nested deeper than any trace.
+
+    The parser keeps the whole path of every open level: memory grows with the square of the depth.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        opened = data.count(b"[") + data.count(b"{") - data.count(b"]") - data.count(b"}")
+        if opened > _DEEP:
+            raise ValueError("it is nested too deeply")
+        return data
 
 
 @contextmanager

@@ -21,12 +21,11 @@ def of_update(seen: dict[str, NDArray[np.float32]], epochs: int, clip: float) ->
     with np.errstate(over="ignore", invalid="ignore"):
         r = np.exp(log_r)
         k3 = (r - 1 - log_r).mean(1)
-        clipped = (np.abs(r - 1) > clip).mean(1)
         return {
             "first_log_ratio": float(np.abs(log_r[0]).max()),
             "approx_kl": float(k3[-last:].mean()),
             "kl_max": float(k3.max()),
-            "clip_fraction": float(clipped[-last:].mean()),
+            "clip_fraction": float((np.abs(r[-last:] - 1) > clip).mean()),
             "entropy": float(seen["entropy"][-1]),
             "policy_loss": -float(seen["objective"].mean()),
             "value_loss": float(seen["value_loss"].mean()),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -377,3 +378,16 @@ def test_verify_writes_nothing_when_a_number_changes(tmp_path: Path, run_cli: Ru
 def test_verify_excludes_undo_and_diff(repo: Path, run_cli: RunCli) -> None:
     for other in ("--undo", "--diff"):
         assert run_cli("migrate", repo, "--verify", "python train.py", other).returncode == 2
+
+
+def test_another_system_gets_help_and_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from npudoctor.commands import migrate
+    from npudoctor.core.errors import UserError
+
+    monkeypatch.setattr(migrate, "os", SimpleNamespace(name="nt"))
+    migrate.COMMAND.main(["--help", "--lang", "en"], standalone_mode=False)
+    assert "--diff" in capsys.readouterr().out
+    with pytest.raises(UserError, match="Linux"):
+        migrate.COMMAND.main([str(tmp_path)], standalone_mode=False)

@@ -159,3 +159,19 @@ def test_a_chip_without_operators_in_an_old_cann() -> None:
     assert run(cann="8.0.0", chip="910b").candidates
     assert not run(cann="8.0.0", chip="950").candidates
     assert all(c.cann.line >= (8, 5) for c in run(chip="950").candidates)
+
+
+@pytest.mark.parametrize(
+    ("more", "tier"),
+    [
+        ({"cann": "8.3.RC1"}, 0),
+        ({"cann": "8.3.RC1.alpha003"}, 1),  # the same release series
+        ({"cann": "8.3.RC2"}, 1),  # tested by another project
+        ({"cann": "8.2.RC2"}, 4),  # only compatible
+        ({"cann": "8.3.RC1", "driver": "25.3.rc1"}, 0),
+        ({"cann": "8.3.RC1", "driver": "25.2.0"}, 4),  # older than the paired one
+        ({"cann": "8.2.RC2", "driver": "25.7.rc1"}, 8),  # and a driver that is not judged
+    ],
+)
+def test_reservations_weigh_what_the_manual_says(more: dict[str, str], tier: int) -> None:
+    assert run(torch_npu="2.7.1", python="3.11", **more).candidates[0].tier == tier

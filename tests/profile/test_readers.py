@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,15 @@ def test_strange_events_never_crash(tmp_path_factory: pytest.TempPathFactory, ev
     trace = read(path)
     judge(analyse(trace))
     assert len(trace.columns) >= 1
+
+
+def test_nesting_that_no_trace_has_is_refused_before_it_takes_the_memory(tmp_path: Path) -> None:
+    for opened in ("[", '{"a":'):
+        path = tmp_path / "deep.json"
+        path.write_text(opened * 20_000)
+        tracemalloc.start()
+        with pytest.raises(UserError):
+            read(path)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 50_000_000

@@ -95,3 +95,19 @@ def test_steps_and_bytes(tmp_path: Path) -> None:
     assert analysis.copied_bytes == 4096
     assert [s.name for s in analysis.steps] == ["ProfilerStep#0", "ProfilerStep#1"]
     assert [round(s.busy_us) for s in analysis.steps] == [130, 130]
+    assert [round(s.window_us) for s in analysis.steps] == [160, 160]
+
+
+def test_rates_and_parts_of_a_gap(tmp_path: Path) -> None:
+    """Idle for 170 us: an environment step of 80, 20 around a copy that the host waits for, and a launch."""
+    events = [
+        traces.kernel(0, 10, "a"), traces.frame(20, 80, "gymnasium/vector/sync_vector_env.py(210): step"),
+        traces.host_op(120, 50, "aten::copy_"), traces.kernel(130, 30, "MEMCPY_ASYNC"),
+        traces.host_op(180, 20, "aten::add"), traces.runtime(185, 3, "AscendCL@aclnnAdd"),
+        traces.kernel(210, 10, "b"),
+    ]  # fmt: skip
+    analysis = analyse(read(traces.write(tmp_path / "t.json", traces.ascend_trace(events))))
+    assert (analysis.busy_us, analysis.idle_us) == pytest.approx((50, 170))
+    assert analysis.idle_by_cause == pytest.approx({"env": 80, "transfer": 20, "sync": 0, "launch": 70})
+    assert analysis.launch_rate == pytest.approx(analysis.launches / analysis.window_us * 1e6)
+    assert analysis.launches > 0

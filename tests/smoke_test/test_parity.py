@@ -9,7 +9,7 @@ import pytest
 
 from npudoctor import tables
 from npudoctor.core.finding import Severity
-from npudoctor.smoke_test.parity import excess, judge
+from npudoctor.smoke_test.parity import LOW_PRECISION_RTOL, excess, judge
 from npudoctor.smoke_test.stage import Context, Status
 from npudoctor.smoke_test.stages import npu303_operator_parity as stage
 
@@ -91,6 +91,46 @@ def test_a_missing_type_is_a_note_and_no_failure(events: list[dict[str, Any]]) -
         "bfloat16": False,
         "float16": True,
     }
+
+
+def test_a_loose_low_precision_is_a_warning_that_names_the_worst(events: list[dict[str, Any]]) -> None:
+    limit = LOW_PRECISION_RTOL["bfloat16"]
+    ops = [e["op"] for e in events if e["dtype"] == "bfloat16"][:2]
+    at_limit = change(change(events, ops[0], "bfloat16", forward=limit), ops[1], "bfloat16", backward=limit)
+    assert verdict(at_limit) == (Status.PASS, [])
+    loose = change(at_limit, ops[0], "bfloat16", forward=limit * 2)
+    loose = change(loose, ops[1], "bfloat16", backward=limit * 3)
+    outcome = judge("NPU303", loose, (), strict=True, kind="npu")
+    assert outcome.status is Status.PASS
+    assert [(f.slug, f.severity) for f in outcome.findings] == [("loose-bfloat16", Severity.WARNING)]
+    assert (outcome.findings[0].params["count"], outcome.findings[0].params["first"]) == (2, ops[1])
+
+
+def test_one_operator_without_a_type_is_a_gap_of_that_operator(events: list[dict[str, Any]]) -> None:
+    (op, *_) = [e["op"] for e in events if e["dtype"] == "float16"]
+    some = change(events, op, "float16", error="RuntimeError: not implemented for Half")
+    outcome = judge("NPU303", some, (), strict=True, kind="npu")
+    assert [f.slug for f in outcome.findings] == ["some-float16"]
+    assert outcome.findings[0].params["first"] == op
+
+
+def test_an_error_at_its_tolerance_passes_and_a_machine_is_only_blamed_where_there_is_one(
+    events: list[dict[str, Any]],
+) -> None:
+    rtol = next(e["rtol"] for e in events if e["op"] == "tanh")
+    assert verdict(change(events, "tanh", forward=rtol)) == (Status.PASS, [])
+    for bad in (change(events, "tanh", forward=1.0), change(events, "tanh", error="RuntimeError: x")):
+        judged = (judge("NPU303", bad, (), strict=True, kind=kind) for kind in ("npu", "cpu"))
+        on_npu, on_cpu = (outcome.findings[0] for outcome in judged)
+        assert [c for fix in on_npu.fixes for c in fix.commands] == ["npudoctor check"]
+        assert on_cpu.fixes == ()
+
+
+def test_what_is_not_simulated_is_said_and_fails_nothing(events: list[dict[str, Any]]) -> None:
+    lacking = change(events, "lstm", error="NotImplementedError: exists in torch_npu and is not simulated")
+    outcome = judge("NPU303", lacking, (), strict=True, kind="sim")
+    assert (outcome.status, [f.slug for f in outcome.findings]) == (Status.PASS, ["not-simulated"])
+    assert judge("NPU303", lacking, (), strict=True, kind="npu").status is Status.FAIL
 
 
 def test_fallback_is_a_warning_about_these_operators_only(events: list[dict[str, Any]]) -> None:

@@ -10,11 +10,21 @@ import pytest
 
 from npudoctor.core.finding import Severity
 from npudoctor.smoke_test.child import ChildRun
-from npudoctor.smoke_test.stage import Context
+from npudoctor.smoke_test.stage import Context, Status
 from npudoctor.smoke_test.stages.npu305_algorithm_device import compare
 from npudoctor.smoke_test.stages.npu308_checkpoint import differs
 from npudoctor.smoke_test.timings import article, ms_per_step, verdict
-from npudoctor.smoke_test.training import TINY, Run, finished, gate, runs_of, train
+from npudoctor.smoke_test.training import (
+    RATIO_BROKEN,
+    RATIO_EXACT,
+    TINY,
+    Run,
+    fail_on,
+    finished,
+    gate,
+    runs_of,
+    train,
+)
 
 HEALTH = {
     "policy_loss": -0.01,
@@ -74,6 +84,24 @@ def test_each_fault_has_its_name(make: Callable[[], Run], slug: str) -> None:
 def test_the_cpu_has_no_excuse_for_a_loose_ratio() -> None:
     loose = run(update(1), update(2, first_log_ratio=4e-3), device="cpu")
     assert codes(loose, "cpu") == ["ratio-broken"]
+
+
+def test_the_limits_of_the_ratio_are_still_good() -> None:
+    for limit, kind, device in ((RATIO_EXACT, "cpu", "cpu"), (RATIO_EXACT, "npu", "npu:0")):
+        assert codes(run(update(1), update(2, first_log_ratio=limit), device=device), kind) == []
+    assert codes(run(update(1), update(2, first_log_ratio=RATIO_BROKEN))) == ["ratio-loose"]
+
+
+def test_a_stage_fails_with_its_first_error_and_keeps_the_other_findings() -> None:
+    warned = list(gate("NPU305", run(update(1), update(2, first_log_ratio=4e-3)), "npu"))
+    child = ChildRun((), (), (), 0, False, 1.0)
+    assert fail_on(warned, child, {}) is None
+    broken = list(gate("NPU305", run(update(1), update(2, non_finite=3.0)), "npu"))
+    outcome = fail_on([*warned, *broken], child, {"updates": 2})
+    assert outcome is not None
+    assert outcome.status is Status.FAIL
+    assert [f.slug for f in outcome.findings] == ["non-finite", "ratio-loose"]
+    assert outcome.facts["updates"] == 2
 
 
 def test_losses_are_compared_within_two_percent() -> None:
