@@ -134,6 +134,28 @@ def locked(root: Path, create: bool) -> Iterator[Path]:
         os.close(descriptor)
 
 
+def clear_remains(root: Path) -> None:
+    """Remove a state folder that a killed process left before its first or after its last run.
+
+    Only what `locked` makes is removed, and only while nobody holds it.
+    """
+    state = root / STATE_FOLDER
+    if state.is_symlink() or not state.is_dir():
+        return
+    made = {".gitignore", "lock"}
+    with contextlib.suppress(OSError):
+        if not {entry.name for entry in state.iterdir()} <= made:
+            return
+        with contextlib.ExitStack() as stack:
+            if (state / "lock").is_file():
+                descriptor = os.open(state / "lock", os.O_RDWR | os.O_NOFOLLOW)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for name in made:
+                (state / name).unlink(missing_ok=True)
+            state.rmdir()
+
+
 def begin(state: Path) -> Path:
     """A new, empty run that does not count until `commit`."""
     number = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"

@@ -8,7 +8,7 @@ from npudoctor.core.errors import UserError
 from npudoctor.core.exits import Exit
 from npudoctor.core.report import Report
 from npudoctor.core.text import Text
-from npudoctor.migrate import writer
+from npudoctor.migrate import journal, writer
 from npudoctor.migrate.problems import problem
 from npudoctor.migrate.walk import STATE_FOLDER, shown
 
@@ -37,6 +37,7 @@ def report(path: Path) -> Report:
     full = path.resolve()
     roots = [root] if (root := writer.find_root(full)) else writer.roots_below(full)
     if not roots:
+        journal.clear_remains(full if full.is_dir() else full.parent)
         raise UserError(_NOTHING, _NOTHING_HINT, {"path": shown(str(path))})
     done: list[str] = []
     refused: list[writer.Refusal] = []

@@ -67,3 +67,21 @@ def test_nothing_to_undo(repo: Path) -> None:
     change(repo, "one/a.py")
     with pytest.raises(UserError, match="no migration to undo"):
         undo.report(repo / "two")
+
+
+@pytest.mark.parametrize("left", [(), ("lock",), (".gitignore",), (".gitignore", "lock")])
+def test_what_a_killed_process_left_is_cleared(repo: Path, left: tuple[str, ...]) -> None:
+    (repo / STATE_FOLDER).mkdir()
+    for name in left:
+        (repo / STATE_FOLDER / name).write_text("")
+    with pytest.raises(UserError):
+        undo.report(repo)
+    assert not (repo / STATE_FOLDER).exists()
+
+
+def test_a_folder_of_that_name_with_anything_else_in_it_stays(repo: Path) -> None:
+    (repo / STATE_FOLDER).mkdir()
+    (repo / STATE_FOLDER / "notes.txt").write_text("mine")
+    with pytest.raises(UserError):
+        undo.report(repo)
+    assert (repo / STATE_FOLDER / "notes.txt").read_text() == "mine"
