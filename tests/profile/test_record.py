@@ -168,6 +168,8 @@ def test_reference_ppo_and_its_phases(run_cli, tmp_path: Path, envs: int, verdic
         "200000",
         "--device",
         "cpu",
+        "--no-host-inference",  # the operations of an NPU run
+        "--no-quick-tanh",
         "--epochs",
         "3",  # an update in a fraction of the window, also on a busy machine
         "--quiet",
