@@ -1,7 +1,7 @@
 """The update as one compiled graph per minibatch: forward, backward, clipping and Adam.
 
-The same numbers as `PlainUpdate` up to rounding (tested), twice as fast on a CPU. Compiling takes 8 to 20 seconds
-the first time and 2 to 3 from the cache, so it pays on long runs only.
+The same numbers as `PlainUpdate` up to rounding (tested), twice as fast on a CPU. Compiling takes 8 to 20
+seconds the first time and 2 to 3 from the cache, so it pays on long runs only.
 """
 
 from __future__ import annotations
