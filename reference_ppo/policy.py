@@ -139,9 +139,9 @@ class Policy(nn.Module):
 
 
 def quick_tanh(x: Tensor) -> Tensor:
-    """tanh by another name. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
+    """tanh of x, which is lost. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
     # 2 sigma(2 x) - 1; `rsub` takes factor and summand in one pass.
-    return torch.rsub((2 * x).sigmoid_(), -1, alpha=-2)
+    return torch.rsub(x.mul_(2).sigmoid_(), -1, alpha=-2)
 
 
 def pack_action(pi: Distribution, v: Tensor, noise: Tensor) -> Tensor:
