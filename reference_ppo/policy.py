@@ -139,7 +139,7 @@ class Policy(nn.Module):
 
 
 def quick_tanh(x: Tensor) -> Tensor:
-    """tanh of x, which is lost. On CPUs whose vector library is slow at tanh, PyTorch's sigmoid takes a ninth."""
+    """tanh of x, which is lost. Where the CPU's vector library is slow at tanh, sigmoid takes a ninth."""
     # 2 sigma(2 x) - 1; `rsub` takes factor and summand in one pass.
     return torch.rsub(x.mul_(2).sigmoid_(), -1, alpha=-2)
 
