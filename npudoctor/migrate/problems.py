@@ -96,15 +96,32 @@ _TITLES = {
     "owner": Text("not written: it belongs to another user", "未写入：该文件属于其他用户"),
     "denied": Text("not written: permission denied", "未写入：权限不足"),
     "link": Text("not written: it is reached through a link", "未写入：该文件经由链接到达"),
+    "gone-since": Text("not restored: it no longer exists", "未恢复：该文件已不存在"),
     "gone": Text("not written: it no longer exists", "未写入：该文件已不存在"),
 }
+
+_BY_HAND = (
+    Text("--undo never overwrites or brings back what you changed or deleted yourself",
+         "--undo 不会覆盖您自己修改的文件，也不会恢复您自己删除的文件"),
+    Text("if you want the original, copy it from .npudoctor/runs, where manifest.json names its copy",
+         "如需原始内容，请从 .npudoctor/runs 中复制，manifest.json 注明了对应的副本"),
+)
+_AGAIN = (
+    _NOT_WRITTEN.cause,
+    Text("run again when nothing else works on the file", "请在没有其他程序改动该文件时重新运行"),
+)
+# Cause and what to do, where being writable is not the point.
+_CAUSES = {"changed-since": _BY_HAND, "gone-since": _BY_HAND, "changed": _AGAIN, "gone": _AGAIN}
 
 
 def problem(code: str, path: str, reason: str = "", **params: object) -> Finding:
     """The finding `code` about the file at `path`; `reason` is a word of ours or a system message."""
     slug, message = UNITS[code]
     title = _TITLES.get(reason, message.title) if code == "NPU194" else message.title
+    cause, fix = message.cause, message.fix
+    if code == "NPU194":
+        cause, fix = _CAUSES.get(reason, (cause, fix))
     return Finding(
-        code, slug, message.severity, title, message.cause, Place(path),
-        {"reason": reason, **params}, fixes=(Fix(message.fix),), sources=message.sources,
+        code, slug, message.severity, title, cause, Place(path),
+        {"reason": reason, **params}, fixes=(Fix(fix),), sources=message.sources,
     )

@@ -49,7 +49,7 @@ def report(path: Path) -> Report:
     if not done and not refused:
         raise UserError(_NOTHING, _NOTHING_HINT, {"path": shown(str(path))})
     params = {"n": len(done), "kept": len(refused), "backup": shown(str(roots[0] / STATE_FOLDER / "runs"))}
-    words = {"changed": "changed-since"}
+    words = {"changed": "changed-since", "gone": "gone-since"}
     findings = tuple(problem("NPU194", shown(r.path), words.get(r.reason, r.reason)) for r in refused)
     return Report(
         command="migrate",

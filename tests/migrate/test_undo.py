@@ -57,6 +57,16 @@ def test_a_file_changed_since_is_named(repo: Path) -> None:
     assert "changed after the migration" in finding.title.en
     assert STATE_FOLDER in report.verdict.render("en", report.params)
     assert (repo / "one/a.py").read_text() == "mine"
+    assert ".npudoctor/runs" in finding.fixes[0].note.en
+    assert "writable" not in finding.fixes[0].note.en
+
+
+def test_a_file_deleted_since_is_not_said_to_be_unwritable(repo: Path) -> None:
+    change(repo, "one/a.py")
+    (repo / "one/a.py").unlink()
+    (finding,) = undo.report(repo).findings
+    assert finding.title.en.startswith("not restored")
+    assert ".npudoctor/runs" in finding.fixes[0].note.en
 
 
 def test_nothing_to_undo(repo: Path) -> None:
