@@ -31,7 +31,10 @@ _HELP = Text(
 )
 _READING = Text("reading the trace", "读取 trace")
 _NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")
-_INSTALL = Text("pip install 'npudoctor[profile]'", "请执行 pip install 'npudoctor[profile]'")
+_INSTALL = Text(
+    "python -m pip install numpy ijson, or install npudoctor[profile]",
+    "请执行 python -m pip install numpy ijson，或安装 npudoctor[profile]",
+)
 _TWO = Text("--compare takes exactly two traces", "--compare 需要恰好两个 trace")
 _TRACE_ALONE = Text(
     "a trace takes no arguments, and there is {args} after {target}",
