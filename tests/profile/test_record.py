@@ -117,6 +117,26 @@ def test_script_that_fails_is_not_told_to_run_longer(run_cli, tmp_path: Path) ->
     assert "npudoctor simulate --trace trace.json broken.py" in result.stderr
 
 
+@pytest.mark.parametrize("script", ["", "raise SystemExit(3)"], ids=["ends", "fails"])
+def test_an_older_trace_is_not_taken_for_a_new_one(run_cli, tmp_path: Path, script: str) -> None:
+    (tmp_path / "short.py").write_text(script)
+    (tmp_path / "trace.json").write_text('[{"ph": "X", "cat": "cpu_op", "name": "add", "ts": 1, "dur": 5}]')
+    older = (tmp_path / "trace.json").read_bytes()
+    result = run_cli("profile", "--warmup", "30", "--save-trace", "trace.json", "short.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "before a trace could be recorded" in result.stderr
+    assert (tmp_path / "trace.json").read_bytes() == older
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["short.py", "trace.json"]
+
+
+def test_a_trace_that_cannot_be_saved_is_said_before_the_script_runs(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('it ran')")
+    result = run_cli("profile", "--save-trace", "none/trace.json", "train.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "cannot write none/trace.json" in result.stderr
+    assert "it ran" not in result.stderr
+
+
 def test_missing_script(run_cli, tmp_path: Path) -> None:
     result = run_cli("profile", "none.py", cwd=tmp_path)
     assert result.returncode == 2
