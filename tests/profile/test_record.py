@@ -97,7 +97,10 @@ def test_html_and_compare(run_cli, folder: Path) -> None:
     assert pair.stdout.startswith("<!doctype html>"), pair.stderr
     both = run_cli("profile", "--compare", "--json", "a.json", "b.json", cwd=folder)
     assert both.returncode == 0, both.stderr
-    assert json.loads(both.stdout)["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
+    found = json.loads(both.stdout)
+    assert found["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
+    change = found["facts"]["window_us"]["value"]  # 150.0 ms -> 151.0 ms (1.01x)
+    assert found["verdict"] == f"sync-bound -> launch-bound; window {change}"
 
 
 def test_script_that_ends_early_says_so(run_cli, tmp_path: Path) -> None:
