@@ -34,6 +34,16 @@ from reference_ppo.world import World
 RECENT_EPISODES = 100
 
 
+def freeze_imported() -> None:
+    """Python's collector would go through all that importing torch left, again and again: 5% of the time.
+
+    Once per process, and without the garbage of the moment: what is frozen as garbage is never freed.
+    """
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+
+
 class Trainer:
     """Everything a run consists of. `run()` yields one event (a JSON-ready dict) per update."""
 
@@ -80,8 +90,7 @@ class Trainer:
         self.monitor = Monitor(config, spec)
         self.updates = self.steps = 0
         self.recent: deque[tuple[float, bool | None]] = deque(maxlen=RECENT_EPISODES)
-        # Python's collector would go through all that importing torch left, again and again: 5% of the time.
-        gc.freeze()
+        freeze_imported()
 
     def kind_of_policy(self, spec: Spec) -> type[Policy]:
         """With memory or without; and where it acts."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -109,3 +111,15 @@ def test_a_checkpoint_of_another_layout_is_refused_in_one_sentence(tmp_path) -> 
     torch.save({"format": "reference_ppo/1", "theta": torch.zeros(3)}, tmp_path / "old.pt")
     with pytest.raises(ValueError, match="weights lie in another order"):
         checkpoint.load(tmp_path / "old.pt")
+
+
+def test_a_second_trainer_does_not_keep_garbage_forever() -> None:
+    """What the collector is told to leave alone is what importing torch left, not what lies about now."""
+    Trainer(SMALL).close()
+    cycle = Config()
+    kept = weakref.ref(cycle)
+    cycle.extra["itself"] = cycle
+    del cycle
+    Trainer(SMALL).close()
+    gc.collect()
+    assert kept() is None
