@@ -81,23 +81,22 @@ class OffsetMap:
     """Positions of the text after several rounds of edits -> positions of the first text."""
 
     def __init__(self) -> None:
-        self._rounds: list[list[tuple[int, int, int]]] = []
+        self._rounds: list[_Round] = []
 
     def add(self, edits: Iterable[Edit]) -> None:
         """Record one round; `edits` are in the coordinates of the text before it."""
-        unique = sorted({(e.start, e.end, len(e.text)) for e in edits})
-        self._rounds.append(unique)
+        self._rounds.append(_Round(sorted({(e.start, e.end, len(e.text)) for e in edits})))
 
     def back(self, offset: int) -> int:
         """Where `offset` of the newest text was in the first; inside an edit, the edit's start."""
         for edits in reversed(self._rounds):
-            offset = _back(edits, offset)
+            offset = edits.back(offset)
         return offset
 
     def forward(self, offset: int) -> int:
         """Where `offset` of the first text is in the newest; inside an edit, the edit's start."""
         for edits in self._rounds:
-            offset = _forward(edits, offset)
+            offset = edits.forward(offset)
         return offset
 
     def untouched(self, start: int, end: int) -> bool:
@@ -107,24 +106,27 @@ class OffsetMap:
         )
 
 
-def _back(edits: list[tuple[int, int, int]], offset: int) -> int:
-    shift = 0
-    for start, end, length in edits:
-        new_start = start + shift
-        if offset < new_start:
-            break
-        if offset < new_start + length:
-            return start
-        shift += length - (end - start)
-    return offset - shift
+class _Round:
+    """Positions before and after one round of edits (start, end, new length), sorted, without overlaps."""
 
+    def __init__(self, edits: list[tuple[int, int, int]]) -> None:
+        self._edits = edits
+        self._shifts = [0]  # before each edit, and after the last
+        for start, end, length in edits:
+            self._shifts.append(self._shifts[-1] + length - (end - start))
+        self._starts = [start for start, _, _ in edits]
+        self._new_starts = [start + shift for start, shift in zip(self._starts, self._shifts)]
 
-def _forward(edits: list[tuple[int, int, int]], offset: int) -> int:
-    shift = 0
-    for start, end, length in edits:
-        if offset < start:
-            break
-        if offset < end:
-            return start + shift
-        shift += length - (end - start)
-    return offset + shift
+    def back(self, offset: int) -> int:
+        after = bisect.bisect_right(self._new_starts, offset)
+        if after:
+            start, _, length = self._edits[after - 1]
+            if offset < self._new_starts[after - 1] + length:
+                return start
+        return offset - self._shifts[after]
+
+    def forward(self, offset: int) -> int:
+        after = bisect.bisect_right(self._starts, offset)
+        if after and offset < self._edits[after - 1][1]:
+            return self._new_starts[after - 1]
+        return offset + self._shifts[after]

@@ -39,6 +39,11 @@ class Order:
         first = self._number[owner]
         return first <= self._number[node] <= self._last[first]
 
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """The numbers, in source order, of `node` and of the last of its parts."""
+        first = self._number[node]
+        return first, self._last[first]
+
     def within(self, owner: ast.AST, kind: type[N]) -> list[N]:
         """The nodes of this exact type that are `owner` or a part of it, in source order."""
         every = self._by_type.get(kind)

@@ -11,12 +11,12 @@ from npudoctor.core.changes import Changes, FileChange, Insertion, Item
 from npudoctor.core.exits import Exit
 from npudoctor.core.finding import Finding, Place, Safety, Severity
 from npudoctor.core.report import Fact, Report
-from npudoctor.core.text import Text
+from npudoctor.core.text import Text, filled
 from npudoctor.migrate.engine import Outcome
 from npudoctor.migrate.lang import languages
 from npudoctor.migrate.problems import problem
 from npudoctor.migrate.settings import Settings
-from npudoctor.migrate.target import Target
+from npudoctor.migrate.target import Target, unknown_since
 from npudoctor.migrate.tree import FileOutcome, TreeOutcome
 from npudoctor.migrate.view import LineStarts
 from npudoctor.migrate.walk import shown
@@ -28,6 +28,12 @@ LEAD = ("NPU207",)  # by far the largest source of syncs: said first, wherever i
 _TREE = Text("tree", "目录树")
 _FILES = Text("files", "文件")
 _TARGET = Text("target", "目标")
+_UNKNOWN_TARGET = Text(
+    "{target}; this torch_npu is unknown to the table of {date}: only names that every release of its line "
+    "(else every release read) has count as there",
+    "{target}；{date} 的表中没有这个 torch_npu 版本：只有同系列各版本（若无，则所有已读版本）"
+    "都具有的名称才视为存在",
+)
 
 _NOTHING = Text("nothing to migrate: no CUDA idiom was found", "无需迁移：未发现 CUDA 用法")
 _LEFT_ONLY = Text(
@@ -139,8 +145,12 @@ def _facts(outcome: TreeOutcome, intent: Intent) -> tuple[Fact, ...]:
     return (
         Fact("tree", _TREE, shown(str(outcome.tree.root))),
         Fact("files", _FILES, f"{outcome.looked_at} ({kinds})" if kinds else "0"),
-        Fact("target", _TARGET, target),
+        Fact("target", _TARGET, _known(target, unknown_since(intent.target.version))),
     )
+
+
+def _known(target: str, date: str) -> str | Text:
+    return filled(_UNKNOWN_TARGET, {"target": target, "date": date}) if date else target
 
 
 def _extra(

@@ -10,6 +10,7 @@ import importlib.metadata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from npudoctor import tables
 from npudoctor.config import Config
 from npudoctor.core.errors import UserError
 from npudoctor.core.text import Text
@@ -33,6 +34,12 @@ class Target:
 
     version: str
     origin: str = ""
+
+
+def unknown_since(version: str) -> str:
+    """The date of the pairing table when it holds no torch_npu `version`; empty when it does."""
+    table = tables.load("pairing")
+    return "" if any(row["torch_npu"] == version for row in table.rows) else table.date
 
 
 def settings_for(tree: Tree, config: Config) -> tuple[Settings, Target]:

@@ -29,6 +29,7 @@ NESTED = {
     "fstring.py": "import torch\nx = " + "f'{" * 100 + "1" + "}'" * 100 + "  # cuda\n",
     "line.py": "import torch\nx = torch.zeros(1).cuda(); y = '" + "a" * 3_000_000 + "'\n",
     "long.py": GOOD + "".join(f"v{i} = torch.zeros({i}).cuda()\n" for i in range(2_000)),
+    "one_name.py": "import torch\n" + "x = torch.zeros(3).cuda()\nprint(x)  # cuda\n" * 25_000,
     "nest.ipynb": '{"cells": ' + "[" * 100_000 + "]" * 100_000 + ', "torch": "cuda"}',
     "bomb.ipynb": json.dumps({"cells": [{"cell_type": "code", "source": ["import torch\n", *MANY]}] * 20}),
     "nest.json": '{"device": "cuda", "a": ' * 20_000,
@@ -39,6 +40,8 @@ NESTED = {
     "Dockerfile": "FROM nvidia/cuda:1\n" + "RUN a \\\n" * 20_000,
     "requirements.txt": "torch==1.0\n" + "a" * 500_000 + "\n" + "[" * 100_000 + "\n",
 }
+
+SOUND = ["lists.py", "line.py", "long.py", "one_name.py", "nest.json", "quotes.sh", "bomb.ipynb"]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +70,7 @@ def test_each_is_changed_or_reported_or_needs_nothing(outcome: TreeOutcome) -> N
     assert {f.code for f in by_path["huge_line.py"].result.findings} == {"NPU192"}
 
 
-@pytest.mark.parametrize("name", ["lists.py", "line.py", "long.py", "nest.json", "quotes.sh", "bomb.ipynb"])
+@pytest.mark.parametrize("name", SOUND)
 def test_large_but_sound_files_are_migrated(outcome: TreeOutcome, name: str) -> None:
     (file,) = [f for f in outcome.changed if f.entry.path == name]
     assert file.after is not None

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from npudoctor import tables
 from npudoctor.config import Config
 from npudoctor.core.errors import UserError
 from npudoctor.migrate.settings import DEFAULT_TORCH_NPU
-from npudoctor.migrate.target import settings_for, target_for
+from npudoctor.migrate.target import settings_for, target_for, unknown_since
 from npudoctor.migrate.walk import walk
+from tests.conftest import RunCli
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +76,17 @@ def test_the_rest_of_the_configuration_reaches_the_engine(tmp_path: Path) -> Non
     settings, _ = settings_for(walk(tmp_path, config), config)
     assert (settings.style, settings.select, settings.ignore) == ("portable", ("NPU1",), ("NPU105",))
     assert settings.unsafe
+
+
+def test_a_release_that_no_table_knows_is_said_to_be_unknown() -> None:
+    date = tables.load("pairing").date
+    assert unknown_since("9.9") == date
+    assert unknown_since(DEFAULT_TORCH_NPU) == unknown_since("2.1.0.post17") == ""
+
+
+@pytest.mark.parametrize(("version", "unknown"), [("9.9", True), ("2.7.1", False)])
+def test_the_report_says_so(run_cli: RunCli, tmp_path: Path, version: str, unknown: bool) -> None:
+    (tmp_path / "a.py").write_text("import torch\nx = torch.zeros(1).cuda()\n")
+    said = run_cli("migrate", "--check", "--torch-npu", version, str(tmp_path)).stdout
+    assert f"torch_npu {version}" in said
+    assert ("is unknown to the table of" in " ".join(said.split())) == unknown

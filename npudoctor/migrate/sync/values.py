@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npudoctor.migrate.kinds import Kind
-from npudoctor.migrate.names import Binding
+from npudoctor.migrate.names import Binding, Scope
 from npudoctor.migrate.sync.algebra import (
     BOTTOM,
     UNKNOWN,
@@ -176,8 +176,12 @@ class Values:
         if len(real) != 1 or real[0].kind != "assign":
             return False
         scope = self._ctx.scope(node).find(node.id)
-        uses = scope.uses.get(node.id, []) if scope is not None else []
-        return any(self._is_backward_of(use) for use in uses)
+        if scope is None:
+            return False
+        known: dict[tuple[Scope, str], bool] = self._ctx.memo.setdefault("differentiated", {})
+        if (scope, node.id) not in known:
+            known[scope, node.id] = any(self._is_backward_of(use) for use in scope.uses.get(node.id, []))
+        return known[scope, node.id]
 
     def _is_backward_of(self, use: ast.Name) -> bool:
         above = self._ctx.parent(use)
