@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pkgutil
 import sys
@@ -30,6 +31,7 @@ _INTERNAL = Text(
     "internal error: {kind}: {message} (run again with --debug for the traceback, and report it)",
     "内部错误：{kind}：{message}（请加 --debug 重新运行以查看堆栈并反馈）",
 )
+_FULL = Text("the result cannot be written: {reason}", "无法写入结果：{reason}")
 _UNUSABLE = Text("cannot use {path}: {reason}", "无法使用 {path}：{reason}")
 _NO_FOLDER = Text(
     "the current folder no longer exists; change to another one", "当前目录已不存在；请切换到其他目录"
@@ -109,7 +111,7 @@ def _open_streams() -> None:
 
 def run(argv: list[str]) -> int:
     """Run the command line and return its exit code."""
-    lang = _language_in(argv)
+    lang, stdout = _language_in(argv), sys.stdout
     words.speak(lang)
     try:
         result = group.main(args=argv, prog_name="npudoctor", standalone_mode=False)
@@ -129,6 +131,11 @@ def run(argv: list[str]) -> int:
         return int(Exit.INTERRUPTED)
     except BrokenPipeError:
         raise
+    except SystemExit as error:
+        # The reader went away: rich, and click with another sys.stdout in place, end with 1 (findings).
+        if isinstance(error.__context__, BrokenPipeError) or sys.stdout is not stdout:
+            raise BrokenPipeError from None
+        raise
     except Exception as error:
         if "--debug" in argv:
             traceback.print_exc()
@@ -141,13 +148,15 @@ def run(argv: list[str]) -> int:
 
 
 def _outside(error: Exception, argv: list[str], lang: str) -> str:
-    """One sentence where the system refused a path that the user named or stands in, else empty."""
+    """One sentence where a disk is full, or the system refused the path or folder of the user, else empty."""
     if not isinstance(error, OSError):
         return ""
     try:
         os.getcwd()
     except OSError:
         return _NO_FOLDER.render(lang)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # standard output too: its errors name no file
+        return _FULL.render(lang, {"reason": reason(error)})
     if not isinstance(error.filename, str):
         return ""
     place = os.path.abspath(error.filename)

@@ -103,7 +103,7 @@ def test_plain_ascii_terminal(run_cli) -> None:
     assert result.stdout.isascii()
 
 
-@pytest.mark.parametrize("command", ["--help", "pair --limit 0", "check --no-probes"])
+@pytest.mark.parametrize("command", ["--help", "pair --limit 0", "explain NPU001", "pair --limit 0 --json"])
 def test_a_reader_that_has_gone_is_no_error(command: str) -> None:
     """As in `npudoctor ... | head`, when `head` has ended first."""
     reading, writing = os.pipe()
@@ -115,7 +115,21 @@ def test_a_reader_that_has_gone_is_no_error(command: str) -> None:
         )
     finally:
         os.close(writing)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["explain NPU001", "pair --json --lang zh", "--help"])
+def test_a_full_disk_behind_standard_output_is_one_sentence(command: str) -> None:
+    words = [sys.executable, "-m", "npudoctor", *command.split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, cwd=ROOT, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2, done.stderr
+    said = "无法写入结果：磁盘空间不足" if "zh" in command else "the result cannot be written: No space left"
+    assert done.stderr.startswith(f"npudoctor: {said}")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,10 @@ _HELP = Text(
 )
 _READING = Text("reading the trace", "读取 trace")
 _NEEDS = Text("npudoctor profile needs {package}", "npudoctor profile 需要 {package}")
-_INSTALL = Text("pip install 'npudoctor[profile]'", "请执行 pip install 'npudoctor[profile]'")
+_INSTALL = Text(
+    "python -m pip install numpy ijson, or install npudoctor[profile]",
+    "请执行 python -m pip install numpy ijson，或安装 npudoctor[profile]",
+)
 _TWO = Text("--compare takes exactly two traces", "--compare 需要恰好两个 trace")
 _TRACE_ALONE = Text(
     "a trace takes no arguments, and there is {args} after {target}",
@@ -120,15 +124,13 @@ def COMMAND(
         if args:
             raise UserError(_TRACE_ALONE, _COMPARE, {"target": target, "args": " ".join(args)})
         return _show(session, _read(session, Path(target)), Path(target))
+    options: dict[str, Any] = {} if python is None else {"python": python}
     with tempfile.TemporaryDirectory(prefix="npudoctor-") as folder:
-        from npudoctor.profile.record import record
-
-        trace = save_trace or Path(folder) / "trace.json"
-        options: dict[str, Any] = {} if python is None else {"python": python}
-        record(
+        trace = _record(
+            Path(folder),
+            save_trace,
             target,
             args,
-            trace=trace,
             warmup_s=warmup,
             duration_s=duration,
             module=module,
@@ -136,6 +138,27 @@ def COMMAND(
             **options,
         )
         return _show(session, _read(session, trace))
+
+
+def _record(folder: Path, save: Path | None, target: str, args: tuple[str, ...], **options: Any) -> Path:
+    """The trace of a script: in `folder`, or in the user's file, which a run without a trace leaves as it is.
+
+    Raises:
+        UserError: nothing was recorded, or `save` cannot be written.
+    """
+    from npudoctor.atomic import output
+    from npudoctor.profile.record import record
+
+    if save is None:
+        trace = folder / "trace.json"
+        record(target, args, trace=trace, **options)
+        return trace
+    trace = folder / save.name  # torch's profiler packs what ends in .gz
+    with output(save) as kept:
+        record(target, args, trace=trace, **options)
+        with open(trace, "rb") as stream:
+            shutil.copyfileobj(stream, kept)
+    return save if save.is_file() else trace
 
 
 def _require() -> None:

@@ -46,8 +46,10 @@ _DONE_LEFT = Text("{files} files migrated, {edits} edits; {left} items are left 
 _WOULD = Text("{files} files would change, {edits} edits; {left} items would be left for you",
               "将修改 {files} 个文件，共 {edits} 处；还有 {left} 项需要人工处理")
 _NEXT_UNDO = Text(
-    "'npudoctor migrate --undo {path}' takes every byte back; then run 'npudoctor simulate' on your script",
-    "“npudoctor migrate --undo {path}”可恢复每一个字节；随后可对训练脚本运行“npudoctor simulate”",
+    "'npudoctor migrate --undo {path}' takes every byte back; then run 'npudoctor simulate' on your script, "
+    "and 'npudoctor smoke-test'",
+    "“npudoctor migrate --undo {path}”可恢复每一个字节；随后可对训练脚本运行“npudoctor simulate”，"
+    "再运行“npudoctor smoke-test”",
 )
 _NEXT_APPLY = Text("'npudoctor migrate {path}' applies this", "“npudoctor migrate {path}”将执行以上修改")
 

@@ -7,7 +7,7 @@ from npudoctor.core.text import Text
 from npudoctor.profile.analyse import Analysis
 from npudoctor.profile.as_data import as_data
 from npudoctor.profile.facts import milliseconds
-from npudoctor.profile.verdict import all_bounds, split_of
+from npudoctor.profile.verdict import all_bounds, name_of, split_of
 
 _VERDICT = Text(
     "{before} -> {after}; window {a} -> {b} ({ratio}x)", "{before} -> {after}；窗口 {a} -> {b}（{ratio} 倍）"
@@ -39,20 +39,20 @@ def compare(before: Analysis, after: Analysis) -> Report:
     one, two = split_of(before), split_of(after)
     for name, label in _SHARE.items():
         facts.append(Fact(f"share_{name}", label, f"{one.share(name):.0%} -> {two.share(name):.0%}"))
-    names = [max(all_bounds(), key=lambda b, s=split: s.share(b.part)).slug for split in (one, two)]  # type: ignore[misc]
-    ratio = before.window_us / after.window_us if after.window_us else 0.0
+    bounds = [max(all_bounds(), key=lambda b, s=split: s.share(b.part)) for split in (one, two)]  # type: ignore[misc]
+    ratio = after.window_us / before.window_us if before.window_us else 0.0
     return Report(
         command="profile",
         verdict=_VERDICT,
         params={
-            "before": names[0],
-            "after": names[1],
+            "before": name_of(bounds[0]),
+            "after": name_of(bounds[1]),
             "a": milliseconds(before.window_us),
             "b": milliseconds(after.window_us),
             "ratio": f"{ratio:.2f}",
         },
         facts=tuple(facts),
-        extra={"before": as_data(before), "after": as_data(after), "verdicts": names},
+        extra={"before": as_data(before), "after": as_data(after), "verdicts": [b.slug for b in bounds]},
     )
 
 

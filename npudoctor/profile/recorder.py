@@ -48,7 +48,7 @@ class Window:
 
     Args:
         torch: the imported torch module of the process.
-        path: where the Chrome trace goes (a folder for torch_npu).
+        path: where the Chrome trace goes, a file also with torch_npu.
         warmup_s, duration_s: seconds before, and of, the window.
         keep_running: let the script go on after the window; else it is ended there.
     """

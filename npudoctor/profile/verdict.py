@@ -85,7 +85,7 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
         command="profile",
         verdict=verdict,
         params={
-            "verdict": _name(winner),
+            "verdict": name_of(winner),
             "share": f"{split.share(winner.part):.0%}",
             "window": milliseconds(analysis.window_us),
         },
@@ -102,7 +102,7 @@ def judge(analysis: Analysis, summed: Statistics | None = None) -> Report:
     )
 
 
-def _name(bound: Bound) -> Text:
+def name_of(bound: Bound) -> Text:
     """`env-bound`; in Chinese what its title calls it, with that name beside it."""
     return verbatim(bound.slug, f"{bound.title.zh.partition('：')[0]}（{bound.slug}）")
 

@@ -7,18 +7,23 @@ them must not steer the terminal of the reader, whatever part of a report it end
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.segment import Segment
 
 from npudoctor.core.text import escaped
+from npudoctor.report.line import Line
 
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 class SafeConsole(Console):
     """A rich console; its own colours work, escape sequences in the text are printed as `\\x1b`."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich does; a `Line` keeps its own way to wrap, which rich loses where it joins texts."""
+        super().print(*(Group(each) if isinstance(each, Line) else each for each in objects), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

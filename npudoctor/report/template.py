@@ -10,7 +10,10 @@ from npudoctor.core.text import Text
 
 FOLDER = Path(__file__).parent.parent / "data" / "templates"
 _MISSING = Text("an HTML page needs the package jinja2", "生成 HTML 页面需要软件包 jinja2")
-_INSTALL = Text("pip install 'npudoctor[report]'", "请执行 pip install 'npudoctor[report]'")
+_INSTALL = Text(
+    "python -m pip install jinja2, or install npudoctor[report]",
+    "请执行 python -m pip install jinja2，或安装 npudoctor[report]",
+)
 
 
 def require() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.padding import Padding
 
 from npudoctor.core.finding import Finding, Severity
@@ -39,8 +40,10 @@ def render(report: Report, console: Console, session: Session) -> None:
     marks = _marks(console)
     if report.banner is not None:
         console.print(Line(report.banner.render(session.lang), style="bold"), soft_wrap=True)
-    for fact in report.facts:
-        line = Line(padded(session.tr(fact.label), 13), style="dim")
+    labels = [session.tr(fact.label) for fact in report.facts]
+    width = max([13, *(cell_len(label) + 1 for label in labels)])
+    for fact, label in zip(report.facts, labels):
+        line = Line(padded(label, width), style="dim")
         line.append(fact.words(session.lang), style="not dim")
         if fact.place and session.verbose:
             line.append(f"  ({fact.place})")

@@ -65,7 +65,7 @@ def report(results: Sequence[Result], context: Context) -> Report:
         "skipped": sum(r.outcome.status is Status.SKIP for r in results),
     }
     if stopped is not None:
-        params.update(number=results.index(stopped) + 1, stage=stopped.stage.slug)
+        params.update(number=results.index(stopped) + 1, stage=stopped.stage.title)
     findings: list[Finding] = []
     blocks: list[Block] = [_table(results)]
     for result in results:

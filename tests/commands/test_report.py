@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from npudoctor import state
+from npudoctor.core.finding import Evidence, Finding, Fix, Place, Severity
+from npudoctor.core.report import Report, Unit
+from npudoctor.core.text import Text
+from npudoctor.report.keep import keep
 
 GOOD: dict[str, Any] = {"exit_code": 1, "verdict": "fine <b>", "facts": {}, "findings": [], "not_checked": []}
 
@@ -47,6 +51,23 @@ def test_a_result_of_an_older_version_has_its_page(place: Path, report: dict[str
 
     state.remember("check", {"en": report, "zh": report})
     assert f"<strong>{report.get('verdict', '?')}</strong>" in page(state.recall(), "en")
+
+
+@pytest.mark.parametrize("seen", [Place("PATH"), Place("train.py", 7), Place("a.py", 7, 3, 8, 1), None])
+def test_each_kind_of_place_has_its_page(place: Path, seen: Place | None) -> None:
+    from npudoctor.report.summary import page
+
+    words, unit = Text("wrong", "不对"), Unit("NPU013", "device-permission", Text("asked", "已询问"))
+    follows = Finding("NPU002", "b", Severity.WARNING, words, words, place=seen)
+    finding = Finding(
+        "NPU001", "a", Severity.ERROR, words, words, place=seen, evidence=(Evidence("PATH", "unset"),),
+        fixes=(Fix(words, ("ls",)),), sources=("https://example.org",), consequences=(follows,),
+    )
+    keep(Report("check", words, findings=(finding,), not_checked=(unit,)))
+    text = page(state.recall(), "en")
+    shown = "" if seen is None else seen.path + (f":{seen.line}" if seen.line else "")
+    assert text.count(f'<span class="dim">{shown}</span>') == (2 if seen else 0)
+    assert text.count("NPU002 wrong") == text.count("NPU002 不对") == 1
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,6 @@ def test_pip_lines_resolve_in_the_tree(path: Path) -> None:
     for line in (rest for word, rest in instructions(path) if word == "RUN"):
         words = shlex.split(line.replace(target, str(ROOT)))
         assert words[words.index("pip") + 1] == "install"
-        if not any(word.startswith(str(ROOT)) for word in words):
-            continue  # torch from the index of CPU builds
         assert extras_of(line.replace(target, "npudoctor")) <= known_extras()
         rest = words[words.index("install") + 1 :]
         dry = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--no-build-isolation", "-q"]
@@ -87,6 +85,17 @@ def test_pip_lines_resolve_in_the_tree(path: Path) -> None:
             pytest.skip("setuptools is not installed here")
         assert done.returncode == 0, done.stderr
         assert "does not provide the extra" not in done.stderr
+
+
+def test_the_laptop_image_gets_the_cpu_build_of_the_pinned_torch() -> None:
+    """In one line with the rest: another torch before it would give way to the pinned one, a CUDA build."""
+    from npudoctor.pairing.install import CPU_INDEX
+
+    (line,) = (rest for word, rest in instructions(FILES[1]) if word == "RUN")
+    words = shlex.split(line)
+    assert words[words.index("--extra-index-url") + 1] == CPU_INDEX
+    constraints = ROOT / Path(words[words.index("-c") + 1]).relative_to("/opt/npudoctor")
+    assert re.search(r"^torch==[\d.]+$", constraints.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_pip_line_of_the_ascend_image_installs_the_core(tmp_path: Path) -> None:

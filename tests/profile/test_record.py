@@ -97,7 +97,10 @@ def test_html_and_compare(run_cli, folder: Path) -> None:
     assert pair.stdout.startswith("<!doctype html>"), pair.stderr
     both = run_cli("profile", "--compare", "--json", "a.json", "b.json", cwd=folder)
     assert both.returncode == 0, both.stderr
-    assert json.loads(both.stdout)["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
+    found = json.loads(both.stdout)
+    assert found["extra"]["verdicts"] == ["sync-bound", "launch-bound"]
+    change = found["facts"]["window_us"]["value"]  # 150.0 ms -> 151.0 ms (1.01x)
+    assert found["verdict"] == f"sync-bound -> launch-bound; window {change}"
 
 
 def test_script_that_ends_early_says_so(run_cli, tmp_path: Path) -> None:
@@ -115,6 +118,26 @@ def test_script_that_fails_is_not_told_to_run_longer(run_cli, tmp_path: Path) ->
     assert "no_such_module_at_all" in result.stderr
     assert "broken.py failed (exit code 1)" in result.stderr
     assert "npudoctor simulate --trace trace.json broken.py" in result.stderr
+
+
+@pytest.mark.parametrize("script", ["", "raise SystemExit(3)"], ids=["ends", "fails"])
+def test_an_older_trace_is_not_taken_for_a_new_one(run_cli, tmp_path: Path, script: str) -> None:
+    (tmp_path / "short.py").write_text(script)
+    (tmp_path / "trace.json").write_text('[{"ph": "X", "cat": "cpu_op", "name": "add", "ts": 1, "dur": 5}]')
+    older = (tmp_path / "trace.json").read_bytes()
+    result = run_cli("profile", "--warmup", "30", "--save-trace", "trace.json", "short.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "before a trace could be recorded" in result.stderr
+    assert (tmp_path / "trace.json").read_bytes() == older
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["short.py", "trace.json"]
+
+
+def test_a_trace_that_cannot_be_saved_is_said_before_the_script_runs(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('it ran')")
+    result = run_cli("profile", "--save-trace", "none/trace.json", "train.py", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "cannot write none/trace.json" in result.stderr
+    assert "it ran" not in result.stderr
 
 
 def test_missing_script(run_cli, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from npudoctor.report.line import Line, breaks
+from npudoctor.session import Session
 from tests.conftest import ROOT, RunCli
 
 SENTENCE = (
@@ -52,6 +53,19 @@ def test_in_a_padded_block_and_in_english() -> None:
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("    修复: 将采样")
     assert lines[-2:] == ["an English sentence that has to be broken at", "one of its spaces"]
+
+
+def test_printed_alone_a_line_is_filled_too_and_soft_wrap_leaves_it_whole() -> None:
+    def shown(text: str, **options: bool) -> str:
+        out = io.StringIO()
+        Session(lang="zh").console(out, width=44).print(Line(text), **options)
+        return out.getvalue()
+
+    lines = shown(SENTENCE).splitlines()
+    assert lines[0].startswith("修复: 将采样")
+    assert all(28 <= cell_len(line) <= 44 for line in lines[:-1])
+    assert shown(SENTENCE, soft_wrap=True) == f"{SENTENCE}\n"
+    assert shown("") == "\n"
 
 
 def test_values_stand_under_each_other_in_both_languages(run_cli: RunCli) -> None:

@@ -67,6 +67,7 @@ def test_report_of_a_failure(context: Context) -> None:
     report = summary.report(results, context)
     assert report.exit_code() == 1
     assert report.params["number"] == 2
+    assert "第 2 阶段（词）" in report.verdict.render("zh", report.params)
     assert report.next_step is not None
     assert report.banner is not None
     assert "not NPU hardware" in report.banner.render("en")
