@@ -51,6 +51,7 @@ class NumpyUpdate(PlainUpdate):
         self.descend()
         return {**signals, "grad_norm": np.float32(norm)}
 
+    @np.errstate(over="ignore", invalid="ignore")  # a policy gone wrong is the health rules' to report
     def gradient(self, rows: Array) -> Seen:
         """Fill `g` with d loss / d theta of `ppo.loss`."""
         d, b, config = self.policy.spec.obs_dim, len(rows), self.config

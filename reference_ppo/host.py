@@ -19,6 +19,7 @@ Array = NDArray[np.float32]
 class HostPolicy(Policy):
     """Feed-forward Gaussian policy whose weights lie in the host's memory."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # a policy gone wrong is the health rules' to report
     def act(self, x: Tensor, state: Tensor, w: Weights) -> tuple[Tensor, Tensor]:
         """See `Policy.act`."""
         d, k = self.spec.obs_dim, self.spec.act_dim

@@ -123,3 +123,12 @@ def test_a_second_trainer_does_not_keep_garbage_forever() -> None:
     Trainer(SMALL).close()
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("update", ["plain", "numpy"])
+def test_a_run_gone_wrong_is_told_by_the_health_rules_alone(update: str) -> None:
+    """Not by NumPy's warnings about its overflows too."""
+    config = replace(SMALL, lr=1e3, stop_on_fault=False, update=update, eval_episodes=1)
+    events = list(Trainer(config).run())
+    assert "non-finite" in {e["rule"] for e in events if e["event"] == "health"}
