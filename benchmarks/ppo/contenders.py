@@ -104,7 +104,7 @@ def ours(config: Config) -> dict[str, Any]:
 
 def compile_before(trainer: Trainer) -> None:
     """Run the compiled step once, then put the weights and Adam's state back."""
-    rows = torch.zeros(trainer.config.minibatch, trainer.policy.spec.obs_dim + trainer.buffer.a_dim + 3)
+    rows = torch.zeros(trainer.config.rollout_steps, trainer.policy.spec.obs_dim + trainer.buffer.a_dim + 3)
     theta = trainer.adam.theta.clone()
     trainer.update(rows, np.arange(len(rows))[None])
     trainer.adam.theta.copy_(theta)
