@@ -111,6 +111,11 @@ class scratch:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
+def support(project: dict[str, Any]) -> None:
+    """Let the runs that follow import what stands in for packages that the project needs."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(SUPPORT / name) for name in project.get("support", ()))
+
+
 def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) -> Row:
     """Copy, migrate three ways, run, compare."""
     from npudoctor.simulate import verify
@@ -128,7 +133,7 @@ def run(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
         return row
     lines = {way: changed_lines(original, trees[way]) for way in ("before", "after")}
     row.diff = f"{lines['before']} ({lines['after']} with the sync rules)"
-    os.environ["PYTHONPATH"] = os.pathsep.join(str(SUPPORT / name) for name in project.get("support", ()))
+    support(project)
     result = verify.verify(
         project["command"], original, trees["after"], device_only=trees["before"], timeout=timeout
     )

@@ -50,41 +50,30 @@ def row(project: dict[str, Any], checkouts: Path, folder: Path, timeout: float) 
     evidence.copy(project, checkouts / project["folder"], original)
     options = (*project.get("migrate", ()), "--style", "portable")
     tree = evidence.migrated(original, folder / "portable", options)
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        str(evidence.SUPPORT / name) for name in project.get("support", ())
-    )
+    evidence.support(project)
     words = project["command"].split()[1:]
-    result = verify.verify(project["command"], original, tree, timeout=timeout)
-    again = verify.fresh(result.original.mode, words, original, timeout)
-    plain = verify.fresh("plain", words, tree, timeout)
-    ran = "ran" if result.original.mode == "plain" else "insists on cuda: ran with the CPU under that name"
+    first = verify.on_cpu(words, original, timeout)
+    again = verify.fresh(first.mode, words, original, timeout)
+    ran = "ran" if first.mode == "plain" else "insists on cuda: ran with the CPU under that name"
     return [
         project["name"],
-        ran if result.original.status == 0 else f"failed: {evidence.short(result.original.error)}",
-        told(result.original, again, plain),
-        told(result.original, again, result.migrated),
+        ran if first.status == 0 else f"failed: {evidence.short(first.error)}",
+        *(told(first, again, verify.fresh(mode, words, tree, timeout)) for mode in ("plain", "npu")),
         str(evidence.changed_lines(original, tree)),
     ]
 
 
 def told(original: Any, again: Any, migrated: Any) -> str:
     """Whether a run gave the original's numbers, of those that the original repeats itself."""
-    from npudoctor.simulate import compare, verify
+    from npudoctor.simulate import verify
 
     if migrated.status:
         return f"failed: {evidence.short(migrated.error)}"
-    same = (
-        compare.compare_lines(original.lines, again.lines, migrated.lines, verify._SPEED_WORDS),
-        compare.compare_scalars(original.scalars, again.scalars, migrated.scalars),
-        compare.compare_weights(original.weights, again.weights, migrated.weights),
-    )
-    different = [d for part in same for d in part.differences]
-    if different:
-        first = different[0]
-        return f"{len(different)} differ, first {first.kind} {first.name}"
-    counts = ", ".join(
-        f"{part.compared} {word}" for part, word in zip(same, ("printed", "logged", "weights"))
-    )
+    found = verify.compared(original, again, migrated, original)
+    if found.differences:
+        first = found.differences[0]
+        return f"{len(found.differences)} differ, first {first.kind} {first.name}"
+    counts = ", ".join(f"{count} {word}" for word, count in found.compared.items())
     return f"same numbers ({counts})"
 
 

@@ -167,8 +167,8 @@ def _outside(error: Exception, argv: list[str], lang: str) -> str:
 
 
 def _say(sentence: str) -> None:
-    words = escaped(sentence)  # a file's name or content that is quoted must not steer the terminal
-    print(words if words.startswith(" ") else f"npudoctor: {words}", file=sys.stderr)
+    text = escaped(sentence)  # a file's name or content that is quoted must not steer the terminal
+    print(text if text.startswith(" ") else f"npudoctor: {text}", file=sys.stderr)
 
 
 def _language_in(argv: list[str]) -> str:

@@ -107,7 +107,7 @@ def _about_files() -> Iterator[Page]:
 
 def _said() -> Iterator[Page]:
     """What commands say besides their units."""
-    for command, module in explain._SAID.items():
+    for command, module in explain.SAID.items():
         for code, said in importlib.import_module(module).SAID.items():
             sources = "\n".join(f"Source: <{address}>" for address in said.sources)
             yield Page(code, said.slug, command, sources, tuple(text for _, text in said.texts))

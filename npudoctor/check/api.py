@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from npudoctor.check.lookups import families, needs, ops_package, python_limit, variables
+from npudoctor.check.lookups import TOOLKIT_LIBRARY, families, needs, ops_package, python_limit, variables
 from npudoctor.check.pairs import (
     best_install,
     carried_fixes,
@@ -47,6 +47,7 @@ from npudoctor.pairing.versions import package, public, same_series, vendor
 
 __all__ = [
     "ASK_HOST",
+    "TOOLKIT_LIBRARY",
     "Absent",
     "CannInstall",
     "Check",

@@ -10,6 +10,11 @@ from npudoctor.pairing.chips import Chip as Family
 from npudoctor.pairing.seen import family_of
 from npudoctor.pairing.versions import vendor
 
+# A pattern: libraries of the CANN toolkit; those of the driver and of NNAL have checks of their own.
+TOOLKIT_LIBRARY = (
+    r"lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)\.so"
+)
+
 
 def families(chips: tuple[Chip, ...]) -> dict[str, Family]:
     """Chip name -> family, for the names that tell one."""

@@ -59,7 +59,7 @@ _UNITS = (
     "npudoctor.export.rules",
 )
 # Commands that say more than their units do, and the modules that hold the words.
-_SAID = {
+SAID = {
     "container": "npudoctor.container.plan",
     "pair": "npudoctor.pairing.present",
     "profile": "npudoctor.profile.words",
@@ -192,7 +192,7 @@ def _said_page(text: str) -> Report | None:
     from npudoctor.core.text import filled, verbatim
 
     code = text.upper()
-    for command, name in _SAID.items():
+    for command, name in SAID.items():
         said = import_module(name).SAID.get(code)
         if said is not None:
             lines = [(_ABOUT, filled(_SAYS, {"command": command}))]

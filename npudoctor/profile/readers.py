@@ -51,7 +51,7 @@ def read(path: Path, advance: Advance = lambda _: None) -> Trace:
 def total_bytes(path: Path) -> int:
     """Size of what `read` will go through, for the progress bar."""
     if path.is_dir():
-        file = find(path, "timeline") or find(path, "database") or find(path, "kernels")
+        file = _main_file(path)
         return file.stat().st_size if file is not None else 0
     return path.stat().st_size if path.exists() else 0
 
@@ -70,16 +70,18 @@ def _read_file(path: Path, advance: Advance, cores: dict[str, str]) -> Trace:
 
 def _read_folder(path: Path, advance: Advance) -> Trace:
     """torch_npu's `*_ascend_pt` folder (or ASCEND_PROFILER_OUTPUT itself), or CANN's `PROF_*`."""
-    kernels = find(path, "kernels")
-    view = find(path, "timeline")
-    if view is not None:
-        return _read_file(view, advance, _cores(kernels) if kernels else {})
-    stored = find(path, "database")
-    if stored is not None:
-        return _read_file(stored, advance, {})
-    if kernels is None:
+    file = _main_file(path)
+    if file is None:
         raise UserError(_NO_PROFILE, _HINT, {"path": str(path)})
-    return _read_kernels(kernels)
+    if file.suffix == ".csv":
+        return _read_kernels(file)
+    kernels = find(path, "kernels") if file.suffix == ".json" else None  # a database holds the cores itself
+    return _read_file(file, advance, _cores(kernels) if kernels else {})
+
+
+def _main_file(folder: Path) -> Path | None:
+    """The file of a profiler folder that tells most."""
+    return find(folder, "timeline") or find(folder, "database") or find(folder, "kernels")
 
 
 def _cores(path: Path) -> dict[str, str]:

@@ -102,7 +102,7 @@ def verify(
         UserError: the command is not a Python command.
     """
     target = _target(command)
-    first = _original(target, original, timeout)
+    first = on_cpu(target, original, timeout)
     if first.status:
         return Verification(first, _not_run("npu"), _not_run("npu"))
     after = fresh("npu", target, migrated, timeout)
@@ -111,6 +111,11 @@ def verify(
     again = fresh(first.mode, target, original, timeout)
     mode, folder = ("cuda-as-npu", original) if device_only is None else ("npu", device_only)
     before = fresh(mode, target, folder, timeout)
+    return compared(first, again, after, before)
+
+
+def compared(first: Run, again: Run, after: Run, before: Run) -> Verification:
+    """The numbers of `after` against those that the original repeats: `first` and `again`."""
     lines = compare_lines(first.lines, again.lines, after.lines, _SPEED_WORDS)
     scalars = compare_scalars(first.scalars, again.scalars, after.scalars)
     weights = compare_weights(first.weights, again.weights, after.weights)
@@ -126,8 +131,8 @@ def _not_run(mode: str) -> Run:
     return Run(mode, NOT_RUN, "not run", (), (), {}, None)
 
 
-def _original(target: Sequence[str], folder: Path, timeout: float) -> Run:
-    """On the CPU as it is; code that insists on CUDA gets the CPU under that name."""
+def on_cpu(target: Sequence[str], folder: Path, timeout: float) -> Run:
+    """The original as it is; code that insists on CUDA gets the CPU under that name."""
     first = fresh("plain", target, folder, timeout)
     return first if first.status in (0, TOO_LONG) else fresh("cpu", target, folder, timeout)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from npudoctor.check.api import (
+    TOOLKIT_LIBRARY,
     Check,
     Finding,
     Fix,
@@ -39,11 +40,7 @@ FIND_FIX = Text(
     "先确认该库是否存在；若存在，请在新终端里重新 source set_env.sh",
 )
 FIX = Text("install the whole toolkit package of CANN {cann} again", "重新安装完整的 CANN {cann} toolkit 包")
-# Libraries of the toolkit; those of the driver and of NNAL have checks of their own.
-LIBRARY = re.compile(
-    r"(lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)\.so)"
-    r"[\w.]*: cannot open shared object file"
-)
+LIBRARY = re.compile(rf"({TOOLKIT_LIBRARY})[\w.]*: cannot open shared object file")
 
 
 def run(machine: Machine, tables: Tables) -> Iterable[Finding]:

@@ -13,6 +13,7 @@ from npudoctor.check.api import (
     Text,
     cann_in_use,
     evidence,
+    pip,
     python_minor,
     set_fixes,
 )
@@ -62,8 +63,7 @@ def _fixes(machine: Machine, tables: Tables, version: str, named: tuple[str, ...
     """The right wheel; where the release has none for this Python, another Python or another release."""
     minor = python_minor(machine)
     if not named or minor in named:
-        python = machine.python.executable or "python"
-        return (Fix(FIX, (f"{python} -m pip install --force-reinstall --no-deps torch-npu=={version}",)),)
+        return (Fix(FIX, (f"{pip(machine)} install --force-reinstall --no-deps torch-npu=={version}",)),)
     elsewhere = Fix(OTHER_PYTHON_FIX, (f"conda create -n npu python={named[-1]}",))
     install = cann_in_use(machine)
     kept = set_fixes(machine, tables, python=minor, cann=install.version) if install else ()

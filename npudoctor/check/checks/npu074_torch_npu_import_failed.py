@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from npudoctor.check.api import (
+    TOOLKIT_LIBRARY,
     Check,
     Finding,
     Fix,
@@ -36,10 +37,7 @@ POST_FIX = Text(
 )
 _KNOWN = (
     KnownError(
-        re.compile(
-            r"lib(?:hccl|ascendcl|acl_op_compiler|ge_runner|graph|runtime|acl_tdt_channel|msprofiler|opapi)"
-            r"\.so[\w.]*: cannot open"
-        ),
+        re.compile(rf"{TOOLKIT_LIBRARY}[\w.]*: cannot open"),
         Text(
             "the loader does not find a library of CANN: CANN is absent, or its set_env.sh was not sourced",
             "加载器找不到 CANN 的库：CANN 未安装，或没有 source 其 set_env.sh",
